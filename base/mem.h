@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * mem.h: the one door to the heap, and the arena on top of it.
+ *
+ * rdn_mem        the embedder's realloc-style allocator, or libc; fault injection lives here (fault.h)
+ * rdn_arena      chunked bump allocator; frees everything at once. One thread at a time.
+ *                With .oom set, a failed allocation longjmps there instead of returning NULL, so a pass
+ *                that allocates a thousand times has one place that handles it.
+ *
+ * A build with -Dredan_arena_single=true makes each arena allocation its own heap block so that ASan sees it. */
+#ifndef RDN_MEM_H
+#define RDN_MEM_H
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdarg.h>
+
+struct rdn_mem {
+    void *ctx;
+    void *(*realloc)(void *ctx, void *p, size_t was, size_t want);   /* want 0 frees */
+};
+extern const struct rdn_mem rdn_libc_mem;                            /* plain malloc, counted by fault.h */
+
+void *rdn_realloc(const struct rdn_mem *, void *p, size_t was, size_t want);   /* NULL on failure; p is kept */
+void *rdn_zalloc(const struct rdn_mem *, size_t size);
+void  rdn_free(const struct rdn_mem *, void *p, size_t was);
+
+struct rdn_chunk;
+struct rdn_arena {
+    const struct rdn_mem *mem;
+    struct rdn_chunk *head;
+    char *cur, *end;
+    size_t bytes, max_bytes;       /* handed out so far; 0: no bound */
+    jmp_buf *oom;                  /* longjmp(*oom, 1) when memory ends; NULL: return NULL */
+};
+void  rdn_arena_init(struct rdn_arena *, const struct rdn_mem *);
+void  rdn_arena_fini(struct rdn_arena *);                            /* frees every allocation */
+void *rdn_arena_alloc(struct rdn_arena *, size_t size);              /* 16-byte aligned, zeroed */
+char *rdn_arena_strndup(struct rdn_arena *, const char *s, size_t n);   /* terminated copy */
+__attribute__((format(printf, 2, 3)))
+char *rdn_arena_printf(struct rdn_arena *, const char *fmt, ...);
+char *rdn_arena_vprintf(struct rdn_arena *, const char *fmt, va_list);
+#define rdn_new(arena, T)        ((T *)rdn_arena_alloc((arena), sizeof(T)))
+#define rdn_new_n(arena, T, n)   ((T *)rdn_arena_alloc((arena), sizeof(T) * (size_t)(n)))
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * vec.h: a growing array in an arena. Growth leaves the old block to the arena (at most doubles its use).
+ *
+ *   RDN_VEC(struct rdn_node) nodes;                 declares {T *v; uint32_t n, cap;}
+ *   struct rdn_node *n = rdn_push(&arena, &nodes);  a zeroed new last element
+ *   rdn_push_val(&arena, &ids, id); */
+#ifndef RDN_VEC_H
+#define RDN_VEC_H
+#include "base/mem.h"
+
+#define RDN_VEC(T) struct { T *v; uint32_t n, cap; }
+void *rdn_vec_grow(struct rdn_arena *, void *v, uint32_t n, uint32_t *cap, size_t size);
+#define rdn_push(arena, vec)                                                                         \
+    ((vec)->n == (vec)->cap                                                                          \
+         ? ((vec)->v = rdn_vec_grow((arena), (vec)->v, (vec)->n, &(vec)->cap, sizeof *(vec)->v), 0)  \
+         : 0,                                                                                        \
+     &(vec)->v[(vec)->n++])
+#define rdn_push_val(arena, vec, val) (*rdn_push((arena), (vec)) = (val))
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ast.h: the tree the parser makes and the checker annotates. All of it lives in the compilation's arena.
+ *
+ * The parser (parse.c, parse_expr.c) fills everything above the line "check:"; the checker (check*.c) the rest;
+ * cost.c, winhash.c and lower.c only read. A span is [a, b) in bytes of the source. Names are terminated, interned
+ * pointers of the arena's name table: equal names are equal pointers (rdn_ast_name). */
+#ifndef RDN_AST_H
+#define RDN_AST_H
+#include "base/dec.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+
+enum rdn_x_kind { RDN_X_NUM, RDN_X_LIT, RDN_X_NAME, RDN_X_UN, RDN_X_BIN, RDN_X_IF, RDN_X_CALL, RDN_X_SET, RDN_X_RANGE,
+                  RDN_X_DOT, RDN_X_IDX, RDN_X_NONE };
+enum rdn_x_op { RDN_B_AND, RDN_B_OR, RDN_B_EQ, RDN_B_NE, RDN_B_LT, RDN_B_LE, RDN_B_GT, RDN_B_GE, RDN_B_IN, RDN_B_COALESCE,
+                RDN_B_ADD, RDN_B_SUB, RDN_B_MUL, RDN_B_DIV, RDN_B_MOD, RDN_U_NOT, RDN_U_NEG };
+enum rdn_name_src { RDN_SRC_NONE, RDN_SRC_LOC, RDN_SRC_FIELD, RDN_SRC_LET, RDN_SRC_PARAM, RDN_SRC_NOW, RDN_SRC_TS, RDN_SRC_SCORE,
+                    RDN_SRC_WIN, RDN_SRC_LIST, RDN_SRC_CAL, RDN_SRC_EVENT };
+typedef const char *rdn_name;
+
+struct rdn_d_window; struct rdn_d_table; struct rdn_d_fn; struct rdn_d_call; struct rdn_d_let;
+/* A number literal is an exact rational m * 10^-sc. Up to 64 characters and |exponent| <= 400 make it wider than 128
+ * bits, so the digits are kept; parse.c offers the conversions the checker needs (rdn_num_*). */
+struct rdn_num { const char *digits; uint32_t ndigits; int32_t sc; bool frac; };   /* no leading or trailing zeros; "" is 0; value = digits * 10^-sc */
+
+struct rdn_expr {
+    uint8_t kind, op;
+    uint16_t height;                                     /* of the tree, for E0702 */
+    struct rdn_span pos;                                 /* includes parentheses */
+    union {
+        struct rdn_num num;                              /* NUM */
+        struct { const struct rdn_type *ty; struct rdn_cell v; } lit;   /* LIT: text (.t), bool, time, dur, date, float inf */
+        struct { rdn_name v; } name;                     /* NAME */
+        struct { struct rdn_expr *a, *b; } bin;          /* BIN; UN uses a; RANGE uses a, b */
+        struct { struct rdn_expr *c, *x, *y; } cond;     /* IF */
+        struct { rdn_name f; struct rdn_span fpos; struct rdn_expr **xs; uint32_t n; } call;   /* CALL; SET uses xs, n */
+        struct { struct rdn_expr *a; rdn_name f; struct rdn_span fpos; } dot;   /* DOT: a is IDX of a table name */
+        struct { struct rdn_expr *a; struct rdn_expr **ix; uint32_t n; } idx;   /* IDX */
+    };
+    /* check: */
+    const struct rdn_type *t;                            /* type of the value */
+    const struct rdn_type *co;                           /* dec: the place wants this larger scale; NULL otherwise */
+    struct rdn_cell val;                                 /* NUM and negated NUM: the value at type t */
+    uint8_t src;                                         /* NAME: RDN_SRC_* */
+    bool opt, idiv;                                      /* optional field; integer division (W0905) */
+    uint32_t index;                                      /* field, param, list, calendar, column or parameter it names */
+    struct rdn_d_window *w;                              /* NAME/IDX of a window; prev */
+    struct rdn_expr **kx; uint32_t nkx;                  /* window read from another event: its keys, NAMEs of that event */
+    struct rdn_d_let *let; struct rdn_d_fn *fn; struct rdn_d_call *pl; struct rdn_d_table *tb;
+    uint8_t builtin; uint32_t stream;                    /* CALL of builtins.def; normal and uniform */
+};
+
+struct rdn_d_field { rdn_name name; const struct rdn_type *type; bool opt; struct rdn_span pos; };
+struct rdn_d_param_ { rdn_name name; const struct rdn_type *type; rdn_name event; struct rdn_span pos; };   /* of fn, plugin, kernel; event: a plugin's row */
+
+enum rdn_d_kind { RDN_D_EVENT, RDN_D_PARAM, RDN_D_LIST, RDN_D_TABLE, RDN_D_CALENDAR, RDN_D_FN, RDN_D_LET, RDN_D_WINDOW, RDN_D_PLUGIN,
+                  RDN_D_KERNEL, RDN_D_RULE, RDN_D_TEST };
+struct rdn_decl {                                        /* first member of every declaration */
+    uint8_t kind; bool dup, bad, used; uint8_t state;    /* check: 0 new, 1 in work, 2 done, 3 failed */
+    rdn_name name; struct rdn_span pos, kw;              /* of the name; of the keyword that opens it */
+    struct rdn_span whole;                               /* the declaration, for fmt and doc */
+    uint32_t index;                                      /* among its kind, in declared order */
+};
+struct rdn_deps {                                        /* check: what an expression needs */
+    RDN_VEC(struct rdn_d_window *) wins; RDN_VEC(struct rdn_d_let *) lets; RDN_VEC(struct rdn_d_call *) calls;
+    bool score, host; uint32_t depth;
+};
+struct rdn_d_event { struct rdn_decl d; RDN_VEC(struct rdn_d_field) fields; };
+struct rdn_d_param { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; struct rdn_expr *v, *lo, *hi;
+                     struct rdn_cell val, vlo, vhi; };
+struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; RDN_VEC(struct rdn_expr *) xs;
+                    const char *from; uint32_t from_len; struct rdn_span spos; RDN_VEC(struct rdn_cell) vals; };
+struct rdn_d_rowx { RDN_VEC(struct rdn_expr *) k; bool isdef; RDN_VEC(struct rdn_expr *) v; struct rdn_span pos; };
+struct rdn_d_table { struct rdn_decl d; RDN_VEC(struct rdn_d_field) keys; RDN_VEC(struct rdn_d_field) cols; RDN_VEC(struct rdn_d_rowx) rows;
+                     const char *from; uint32_t from_len; struct rdn_span spos; bool host; uint32_t cap;
+                     RDN_VEC(struct rdn_row) vals; struct rdn_cell *def; };
+struct rdn_d_listref { rdn_name v; struct rdn_span pos; };
+struct rdn_d_session { uint8_t days; struct rdn_d_listref list; uint16_t open, close; RDN_VEC(struct rdn_d_listref) except; };  /* list.v NULL: days */
+struct rdn_d_calendar { struct rdn_decl d; const char *tz; uint32_t tz_len; struct rdn_span tzpos; RDN_VEC(struct rdn_d_session) ss; };
+struct rdn_d_fn { struct rdn_decl d; RDN_VEC(struct rdn_d_param_) ps; const struct rdn_type *ty; struct rdn_expr *x;
+                  struct rdn_deps deps; uint64_t size, chash, cost; };
+struct rdn_d_let { struct rdn_decl d; rdn_name on; struct rdn_span onpos; struct rdn_expr *x;
+                   const struct rdn_type *t; struct rdn_deps deps; uint64_t size, chash; bool hashed; uint32_t event; };
+struct rdn_d_reset { rdn_name event; struct rdn_span pos; };
+enum rdn_opt { RDN_OPT_OVER, RDN_OPT_PANES, RDN_OPT_EXACT, RDN_OPT_KEYS, RDN_OPT_WARMUP, RDN_OPT_LOCAL, RDN_OPT_COUNT };
+struct rdn_d_window {
+    struct rdn_decl d; rdn_name agg, on; struct rdn_span aggpos, onpos, opos[RDN_OPT_COUNT];   /* opos.b == 0: not given */
+    RDN_VEC(struct rdn_expr *) xs; RDN_VEC(struct rdn_expr *) by; struct rdn_expr *where;
+    int64_t over_ns; uint32_t events, panes, exact, keys, warmup; bool has_warmup; uint8_t evict; bool accepted, local;
+    RDN_VEC(struct rdn_d_reset) resets;
+    /* check: */
+    uint8_t aggk; bool half, prev_used; const struct rdn_type *vt, *t; uint32_t P, cap, wmin; int64_t p_ns; int32_t pk;   /* pk: key that is the partition field, -1 */
+    uint32_t event; uint32_t reset_events[4];
+    struct rdn_deps deps; const char *canon; uint64_t hash, cost_ps, key_bytes;
+};
+struct rdn_d_klet { rdn_name name; struct rdn_expr *x; struct rdn_span pos; };
+struct rdn_d_call { struct rdn_decl d; RDN_VEC(struct rdn_d_param_) ps; const struct rdn_type *ty; struct rdn_span tpos; int64_t deadline_ns;
+                    struct rdn_expr *def; rdn_name var; struct rdn_span varpos; uint32_t cnt; RDN_VEC(struct rdn_d_klet) lets;
+                    rdn_name red; struct rdn_span redpos; RDN_VEC(struct rdn_expr *) rx;
+                    struct rdn_cell dval; uint8_t redk; uint32_t rank; };              /* PLUGIN and KERNEL */
+struct rdn_d_part { const char *text; uint32_t len; struct rdn_expr *x; };
+struct rdn_d_efield { rdn_name name; struct rdn_expr *x; struct rdn_span pos; };
+struct rdn_d_act { uint8_t verb; struct rdn_span pos, cpos, fpos; rdn_name code; bool has_msg, has_for; RDN_VEC(struct rdn_d_part) msg;
+                   struct rdn_expr *x; RDN_VEC(struct rdn_d_efield) fields; int64_t for_ns; };   /* verb: RDN_V_* */
+struct rdn_d_rule { struct rdn_decl d; rdn_name on; struct rdn_span onpos; int32_t prio; bool shadow; struct rdn_expr *when;
+                    RDN_VEC(struct rdn_d_act) acts; struct rdn_d_act *undef;
+                    uint32_t event; struct rdn_deps deps; bool late; uint64_t cost_ps; };
+struct rdn_d_named { rdn_name name; struct rdn_span pos; };
+struct rdn_d_xemit { struct rdn_d_named name; bool has_fields; RDN_VEC(struct rdn_d_efield) fields; };
+struct rdn_d_step {
+    uint8_t kind; struct rdn_span pos, npos; rdn_name name;              /* RDN_STEP_*; name: param, call, table, event */
+    int64_t at_ns; bool has_after; struct rdn_expr *x; bool none;        /* AT, after; PARAM, MOCK, EXPECT; ROW = none */
+    struct rdn_d_named cause;                                            /* EXPECT undefined(cause): name.v NULL otherwise */
+    RDN_VEC(struct rdn_expr *) ks; RDN_VEC(struct rdn_d_efield) fs; uint32_t repeat;   /* x of kind RDN_X_NONE: none */
+    bool judged, more, has_score; uint8_t verdict; struct rdn_span vpos; int64_t score;
+    RDN_VEC(struct rdn_d_named) codes; RDN_VEC(struct rdn_d_xemit) emits; RDN_VEC(struct rdn_d_named) undef;
+    struct rdn_cell val, *keys, *vals; uint32_t index; uint8_t causek;   /* check: */
+};
+struct rdn_d_test { struct rdn_decl d; RDN_VEC(struct rdn_d_step) steps; };
+struct rdn_file {
+    const char *src; uint32_t len;
+    rdn_name name; struct rdn_span pos; uint32_t version;                /* "anon", 0 without a header */
+    struct rdn_d_act *undef; bool has_budget; int64_t budget_ns; struct rdn_span bpos; rdn_name partition; struct rdn_span ppos;
+    RDN_VEC(struct rdn_decl *) decls;
+};
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * redan.h: embed the Redan rule engine.
+ *
+ *   redan_open -> redan_compile -> redan_activate -> redan_event    set-up; the middle two again on change
+ *   redan_lane_open -> redan_eval, redan_eval, ...                  per thread, per event
+ *
+ * Units     Times and durations are nanoseconds in int64_t and end in _ns. Sizes are bytes.
+ * Strings   UTF-8, NUL-terminated, copied before the call returns unless noted.
+ * Errors    Functions return 0 or a negative REDAN_E_*. The last argument, if a redan_error*,
+ *           may be NULL; it is written only on failure, and other outputs only on success.
+ * Ownership What an _open or _compile call gives you, you give back with _close or _release
+ *           (both accept NULL). Any other pointer is borrowed until the next call on its handle.
+ * Structs   Option structs begin with .size; use the _INIT macro. Zero always means "default".
+ *           redan_error and the structs of [hot] calls have no size: their layout is frozen within a
+ *           major version.
+ * Threads   Each call carries a tag, and debug builds abort when one is broken:
+ *             [any]    any thread, concurrently
+ *             [setup]  one thread at a time per engine; may block and allocate
+ *             [lane]   only the thread using that lane
+ *             [hot]    [lane], with no lock, no allocation, no system call, bounded time
+ */
+#ifndef REDAN_H
+#define REDAN_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef REDAN_API
+#define REDAN_API __attribute__((visibility("default")))
+#endif
+#define REDAN_VERSION 0x000100u                       /* 0xMMmmpp, also redan_version() at run time */
+REDAN_API uint32_t redan_version(void);               /* [any] */
+
+/* Codes are append-only. The text is what redan_strerror() returns. */
+#define REDAN_ERRORS(X)                                                                      \
+  X(INVAL, -1, "argument out of range")     X(NOMEM, -2, "out of memory")                    \
+  X(SYNTAX, -3, "rule text does not parse") X(TYPE, -4, "rule text does not check")          \
+  X(LAYOUT, -5, "event layout mismatch")    X(STALE, -6, "another ruleset was activated")    \
+  X(NOSUP, -7, "not in this build or host") X(SYS, -8, "system call failed, see .sys")       \
+  X(PLUGIN, -9, "plugin failed")            X(ABI, -10, "built for another ABI version")     \
+  X(BUSY, -11, "try again later")           X(TIMEOUT, -12, "deadline passed")               \
+  X(DENIED, -13, "not permitted")           X(FULL, -14, "reserved space is used up")        \
+  X(CORRUPT, -15, "stored data is damaged") X(CLOSED, -16, "handle is closed")               \
+  X(DUPLICATE, -17, "judged before")
+enum { REDAN_OK = 0,
+#define X(name, value, text) REDAN_E_##name = value,
+  REDAN_ERRORS(X)
+#undef X
+  REDAN_E_LAST = -17
+};
+REDAN_API const char *redan_strerror(int code);       /* [any] static string, never NULL */
+
+/* Lives on the caller's stack: reporting an error never allocates. */
+typedef struct redan_error {
+  int32_t  code, sys;        /* REDAN_E_* and, with REDAN_E_SYS, the errno */
+  char     id[8];            /* "E0401", "R3007", ...; "" when it has none */
+  uint32_t line, column;     /* 1-based place in rule text; 0 when not about text */
+  char     where[96];        /* file, plugin id or system call */
+  char     text[256];        /* one clause: no newline, no final dot */
+} redan_error;
+
+typedef struct redan_engine  redan_engine;            /* rules, symbols, plugins, metrics */
+typedef struct redan_ruleset redan_ruleset;           /* compiled and immutable; counted */
+typedef struct redan_lane    redan_lane;              /* one evaluating thread and its windows */
+
+typedef struct redan_options {
+  uint32_t size, flags;                               /* REDAN_PREFAULT */
+  uint32_t lanes, max_syms;                           /* 0: 1 lane, at most 256; 0: 1,048,576 symbols */
+  void    *ctx;                                       /* passed to the two callbacks */
+  void  *(*realloc)(void *ctx, void *p, size_t was, size_t want);   /* want 0 frees; NULL: libc */
+  void   (*log)(void *ctx, uint32_t level, const char *line);       /* [any] NULL: stderr */
+  const char *backend;                                /* "auto", "interp", "x64", ...; NULL: "auto" */
+  const char *metrics_path;                           /* shared-memory file; NULL: no metrics */
+} redan_options;
+#define REDAN_OPTIONS_INIT { sizeof(redan_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+#define REDAN_PREFAULT 1u                             /* touch all window memory when a ruleset is loaded */
+
+REDAN_API int  redan_open(redan_engine **ret, const redan_options *, redan_error *);  /* [any] */
+REDAN_API void redan_close(redan_engine *);           /* [setup] after every lane is closed */
+
+/* The id of a text in the engine's symbol table, for sym fields. The same text keeps its id for the
+ * engine's life. FULL after .max_syms, INVAL above 255 bytes or for bytes that are not UTF-8. [any] */
+REDAN_API int redan_sym(redan_engine *, const char *text, size_t len, uint32_t *ret_id);
+
+/* Bind an event name to the layout the caller was compiled for (the hash of `redan bindgen`). Ids are
+ * kept for the engine's life. LAYOUT if the active ruleset declares another one; from then on
+ * redan_activate fails with LAYOUT when a ruleset would change the layout of a bound event. [setup] */
+REDAN_API int redan_event(redan_engine *, const char *name, uint64_t layout_hash,
+                          uint32_t *ret_event, redan_error *);
+
+/* One mistake or warning in rule text (LANGUAGE.md chapter 16); borrowed during the callback. */
+typedef struct redan_diag {
+  uint32_t size;
+  char     code[6];                                   /* "E0401", "W0905" */
+  uint32_t line, col, end_line, end_col;              /* 1-based, columns in bytes, end exclusive */
+  const char *text, *hint;                            /* hint may be NULL */
+} redan_diag;
+
+/* Text to native code. Nothing is visible to lanes yet. The redan_error is the first mistake;
+ * on_diag sees them all, in source order. [any] the slow call: up to milliseconds */
+typedef struct redan_compilation {
+  uint32_t size, flags;
+  void    *ctx;
+  void   (*on_diag)(void *ctx, const redan_diag *);   /* may be NULL */
+} redan_compilation;
+#define REDAN_COMPILATION_INIT { sizeof(redan_compilation), 0, NULL, NULL }
+REDAN_API int  redan_compile(redan_engine *, const char *name, const char *text, size_t len,
+                             const redan_compilation *, redan_ruleset **ret, redan_error *);
+REDAN_API void redan_release(redan_ruleset *);        /* [any] */
+
+/* Hot swap. Publishes with one store and returns: evaluations in flight finish on the old rules,
+ * each lane's next evaluation uses the new ones, and the old code is freed once no lane can be in
+ * it. Windows with the same structural hash keep their state. On failure the active ruleset is
+ * untouched; R3007 if it calls plugins or kernels and a lane was opened without MAY_WAIT. The engine
+ * keeps its own reference. [setup] */
+typedef struct redan_activation {
+  uint32_t size, flags;                               /* no flag yet */
+  uint64_t expect;                                    /* fail with STALE unless active; 0: any */
+} redan_activation;
+#define REDAN_ACTIVATION_INIT { sizeof(redan_activation), 0, 0 }
+REDAN_API int redan_activate(redan_engine *, redan_ruleset *, const redan_activation *,
+                             uint64_t *ret_generation, redan_error *);
+REDAN_API int redan_rollback(redan_engine *, uint64_t *ret_generation, redan_error *);
+
+typedef struct redan_lane_options {
+  uint32_t size, flags;                               /* REDAN_LANE_MAY_WAIT */
+  uint32_t index;                                     /* 0 ... lanes - 1; each open once */
+} redan_lane_options;
+#define REDAN_LANE_OPTIONS_INIT { sizeof(redan_lane_options), 0, 0 }
+#define REDAN_LANE_MAY_WAIT 1u                        /* this thread may wait for plugins and kernels */
+REDAN_API int  redan_lane_open(redan_engine *, const redan_lane_options *, redan_lane **ret,
+                               redan_error *);        /* [any] */
+REDAN_API void redan_lane_close(redan_lane *);        /* [lane] */
+
+/* The lane of an event and its `now`: the high-water time over all events routed on this engine
+ * (LANGUAGE.md chapters 9 and 11.1). REDAN_ALL_LANES: evaluate it on every lane, lane 0 answers. [any] */
+#define REDAN_ALL_LANES 0xffffffffu
+REDAN_API int redan_route(redan_engine *, uint32_t event, const void *data,
+                          uint32_t *ret_lane, int64_t *ret_now_ns);
+
+/* A value handed out: emitted fields. Texts are not NUL-terminated. */
+enum { REDAN_T_BOOL = 1, REDAN_T_INT, REDAN_T_FLOAT, REDAN_T_DEC, REDAN_T_TIME, REDAN_T_DUR,
+       REDAN_T_DATE, REDAN_T_TEXT, REDAN_T_INTS, REDAN_T_FLOATS };
+typedef struct redan_value {
+  uint8_t  type, scale;                               /* REDAN_T_*; decimals of a dec, 0 ... 18 */
+  uint16_t rows;                                      /* of a matrix, row major; 0: scalar or vector */
+  uint32_t len;                                       /* bytes of a text, elements of an array */
+  union {
+    int64_t i;                                        /* bool, int, time, dur, date in days */
+    double  f;
+    struct { uint64_t lo; int64_t hi; } dec;          /* 128 bits, two's complement, times 10^-scale */
+    const char *text;                                 /* text, str, sym and enum members */
+    const int64_t *ints;
+    const double *floats;
+  } as;
+} redan_value;
+
+typedef struct redan_emit {
+  const char *name;
+  uint32_t nfields;
+  const char *const *names;
+  const redan_value *fields;
+} redan_emit;
+
+typedef struct redan_undefined { uint16_t rule; uint8_t cause, zero; uint32_t line, col; } redan_undefined;
+
+enum { REDAN_ACCEPT, REDAN_THROTTLE, REDAN_HOLD, REDAN_REJECT };
+enum { REDAN_LATE = 1, REDAN_UNDEFINED = 2, REDAN_DEFAULTED = 4, REDAN_SEEN = 8, REDAN_CANARY = 16,
+       REDAN_KILLED = 32, REDAN_NOT_DURABLE = 64 };
+
+/* Arrays are the lane's and are borrowed until its next call. Codes and rules are numbers of the
+ * ruleset that decided. */
+typedef struct redan_verdict {
+  uint8_t  verdict, flags, zero[6];                   /* REDAN_ACCEPT ...; REDAN_LATE | ... */
+  uint32_t ncodes, nshadow, nundefined, nemits;       /* 16,384 rules x 16 actions: 16 bits are too few */
+  int64_t  now_ns, for_ns, score;                     /* score: exact sum, clamped to int64 */
+  const uint32_t *codes, *shadow;                     /* in order of rule, then action; each once */
+  const uint16_t *undefined;                          /* rules, in declared order; causes: redan_cause */
+  const redan_emit *emits;
+  uint64_t generation, journal_seq;                   /* journal_seq 0: no journal open */
+} redan_verdict;
+
+/* Evaluate the active rules against one event row. [hot] unless the ruleset declares a plugin or a
+ * kernel; then the lane may wait up to the sum of their deadlines. Returns REDAN_OK, or INVAL for an
+ * unknown event id or a row that is not valid (LANGUAGE.md chapter 5): nothing changed, no verdict.
+ * redan_eval: the lane is its own stream and keeps its own high-water time. redan_eval_at: `now_ns`
+ * comes from redan_route. redan_eval_batch: n rows of one event, `stride` bytes apart, in order. */
+REDAN_API int redan_eval(redan_lane *, uint32_t event, const void *data, redan_verdict *ret);
+REDAN_API int redan_eval_at(redan_lane *, uint32_t event, const void *data, int64_t now_ns,
+                            redan_verdict *ret);
+REDAN_API int redan_eval_batch(redan_lane *, uint32_t event, const void *base, size_t stride, size_t n,
+                               redan_verdict *ret, size_t *ret_done);
+
+/* About the lane's last verdict, off the hot path. [lane] Names are NULL past the end. redan_message
+ * writes the message of code i, cut and terminated, and returns the bytes it has (0: no message).
+ * redan_cause: cause 1 ... 8 of LANGUAGE.md chapter 6 and where it arose, worked out by `interp`. */
+REDAN_API const char *redan_code_name(redan_lane *, uint32_t code);
+REDAN_API const char *redan_rule_name(redan_lane *, uint16_t rule);
+REDAN_API int redan_message(redan_lane *, uint32_t i, char *buf, size_t cap);
+REDAN_API int redan_cause(redan_lane *, uint32_t i, redan_undefined *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * key.h: window and table keys as arrays of 64-bit words: built once, used for find, read and update. [any] [hot] */
+#ifndef RDN_KEY_H
+#define RDN_KEY_H
+#include "ir/ir.h"
+
+#define RDN_KEY_WORDS_MAX (8 * 32)                       /* 8 keys of str(256) */
+struct rdn_key { uint32_t words; bool absent; uint64_t hash; uint64_t w[RDN_KEY_WORDS_MAX]; };   /* absent: no stored key can equal it */
+/* Appends one key value (bool int dec sym str enum time dur date) of key type `kt`. A dec outside int64, a text longer than
+ * str(n), a text that is no symbol: absent. Call rdn_key_begin first and rdn_key_end (hash) last. */
+static inline void rdn_key_begin(struct rdn_key *k) { k->words = 0; k->absent = false; }
+void rdn_key_add(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
+void rdn_key_end(struct rdn_key *);
+/* Key number i of an encoded key as a cell (for --state); texts point into `words`. */
+void rdn_key_decode(const uint64_t *words, const struct rdn_type *const *types, uint32_t n, uint32_t i, struct rdn_cell *ret);
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec.h: what host needs of jit: programs, frames, and the table of C helpers a program may reach.
+ *
+ * A program is a rule set made runnable by one executor (executors.def); immutable, shared by lanes. A frame is one lane's
+ * working memory for one program: cells, slots, bit arrays, scratch; opened before the swap, so that judging never
+ * allocates. The lane drives an event through the phases in this order:
+ *
+ *   rdn_exec_begin(f, event, row, now, ts)
+ *   rdn_exec_window(f, w, &in)                  for each observed window of the event, in declared order; the lane updates it
+ *   rdn_exec_rules(f, RDN_EARLY)                all rules that do not read score
+ *   f->score = ...; rdn_exec_rules(f, RDN_LATE) only if the event has late rules
+ *   rdn_exec_value(f, node, &cell)              points, emit fields, message parts, as wanted
+ *   rdn_exec_window(f, w, &in)                  accepted windows: all read first, then updated
+ *
+ * After rdn_exec_rules: bit i of f->fired (64 a word) is set when rule event->rules[i] fired, bit i of f->undef when its condition
+ * is undefined. Cause and position come from rdn_exec_cause, worked out by interp. */
+#ifndef RDN_EXEC_H
+#define RDN_EXEC_H
+#include "ir/ir.h"
+#include "ir/key.h"
+
+struct rdn_frame;
+/* Filled by host; `lane` is what it passed to rdn_frame_open. Reads are of the current event's lane. All [hot]. */
+struct rdn_helpers {
+    void (*wread)(void *lane, uint32_t window, const struct rdn_key *, bool prev, struct rdn_cell *ret);
+    const struct rdn_cell *(*tread)(void *lane, uint32_t table, const struct rdn_key *);    /* the row's values or NULL */
+    bool (*inlist)(void *lane, uint32_t list, const struct rdn_cell *);
+    bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
+    void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
+        /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
+};
+struct rdn_program;
+struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */
+    const char *backend;                                 /* the executor in use */
+    char note[160];                                      /* why `auto` fell back (R21xx text) or "" */
+    uint32_t code_bytes, plan_us, emit_us, selfcheck_us;
+};
+/* backend: "auto", "interp", "x64", ... A named backend that cannot run is NOSUP with its R21xx; auto falls back and notes it.
+ * Milliseconds at 1,000 rules; allocates from mem. [any] */
+int  rdn_program_open(const struct rdn_ir *, const char *backend, const struct rdn_mem *, struct rdn_program **ret, redan_error *);
+void rdn_program_close(struct rdn_program *);
+const struct rdn_program_info *rdn_program_info(const struct rdn_program *);
+bool rdn_backend_known(const char *name);
+
+enum rdn_phase { RDN_EARLY, RDN_LATE };
+struct rdn_frame_head {                                  /* first member of struct rdn_frame; the lane reads and writes it */
+    const struct rdn_ir *ir;
+    const struct rdn_cell *params;                       /* run-time values; set by the lane, changed only between events */
+    uint64_t *fired, *undef;
+    int64_t score;
+    uint32_t event;
+    const uint8_t *row;
+    int64_t now, ts;
+    bool any_undef;                                      /* some bit of undef is set */
+};
+int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
+                    struct rdn_frame **ret, redan_error *);
+void rdn_frame_close(struct rdn_frame *);
+static inline struct rdn_frame_head *rdn_frame_head(struct rdn_frame *f) { return (struct rdn_frame_head *)(void *)f; }
+void rdn_frame_params_changed(struct rdn_frame *);       /* after the lane changed `params` */
+
+void rdn_exec_begin(struct rdn_frame *, uint32_t event, const uint8_t *row, int64_t now, int64_t ts);
+/* No event: tests' expectations and `at`. Nodes that need one must not be asked for. */
+void rdn_exec_begin_none(struct rdn_frame *, int64_t now);
+enum rdn_enter { RDN_ENTER, RDN_ENTER_NOT, RDN_ENTER_SKIP };   /* where is false; something undefined or not storable (count it) */
+struct rdn_winput { const struct rdn_key *key; struct rdn_cell val; int64_t span; };
+/* The key stays valid until the next call for the same window; the frame keeps one a window, so own-event reads reuse it. */
+enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
+void rdn_exec_rules(struct rdn_frame *, enum rdn_phase);
+void rdn_exec_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);
+void rdn_exec_cause(struct rdn_frame *, uint32_t rule, struct rdn_cell *ret);    /* rule: index of ir->rules; .cause and .span of its undefined condition */
+
+/* explain: evaluates the rule's condition in interp and hands out its sub-values in order of evaluation (17.6). */
+typedef void rdn_trace_fn(void *ctx, const struct rdn_ir *, rdn_id node, const struct rdn_cell *);
+void rdn_exec_trace(struct rdn_frame *, uint32_t rule, rdn_trace_fn *, void *ctx, struct rdn_cell *ret_when);
+#endif
