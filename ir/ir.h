@@ -11,6 +11,7 @@
 #define RDN_IR_H
 #include "base/dec.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sym.h"
 #include "base/vec.h"
@@ -213,9 +214,11 @@ struct rdn_ir {
     int64_t budget_ns;                                   /* 0: none */
     uint64_t memory_bytes;                               /* `cost`'s sum */
     uint8_t hash[32];                                    /* BLAKE2b-256 of the canonical text, spans and tz version */
+    struct rdn_map *interned;                            /* the builder's: constants by value */
 };
 
-/* builder (ir.c): appends a node; operands must exist already. The _n form copies the operands to args. */
+/* builder (ir.c): appends a node; operands must exist already. The _n form copies the operands to args. The arena must have .oom
+ * set: nothing here returns NULL. [any], one thread at a time */
 struct rdn_ir *rdn_ir_new(struct rdn_arena *, struct rdn_syms *);
 uint32_t rdn_ir_span(struct rdn_ir *, uint32_t a, uint32_t b);
 uint32_t rdn_ir_const(struct rdn_ir *, enum rdn_cell_type, unsigned scale, const struct rdn_type *, const struct rdn_cell *);  /* shared by value */
@@ -224,6 +227,7 @@ rdn_id rdn_ir_node(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned sc
 rdn_id rdn_ir_node_n(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned scale, const struct rdn_type *ltype,
                      const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags);
 void rdn_ir_seal(struct rdn_ir *);                       /* per-event index lists, inherited flags, hash */
+void rdn_ir_hash(const struct rdn_ir *, uint8_t ret[32]); /* ir_hash.c: what seal stores in ->hash */
 
 static inline const struct rdn_type *rdn_ir_ltype(const struct rdn_ir *ir, rdn_id id) { return rdn_type_at(ir->types, ir->ltypes.v[id]); }
 /* Operands of any node as a list. `buf` holds up to three. */
