@@ -50,7 +50,9 @@ struct rdn_expr {
     uint8_t builtin; uint32_t stream;                    /* CALL of builtins.def; normal and uniform */
 };
 
+/* pos: of the name; of a table key: where its type begins. */
 struct rdn_d_field { rdn_name name; const struct rdn_type *type; bool opt; struct rdn_span pos; };
+/* pos: of the name; with an event (then type is NULL): of the event's name. */
 struct rdn_d_param_ { rdn_name name; const struct rdn_type *type; rdn_name event; struct rdn_span pos; };   /* of fn, plugin, kernel; event: a plugin's row */
 
 enum rdn_d_kind { RDN_D_EVENT, RDN_D_PARAM, RDN_D_LIST, RDN_D_TABLE, RDN_D_CALENDAR, RDN_D_FN, RDN_D_LET, RDN_D_WINDOW, RDN_D_PLUGIN,

@@ -14,10 +14,12 @@ struct rdn_pass {
     struct rdn_arena *arena; struct rdn_types *types; struct rdn_syms *syms;
     const struct rdn_dsl_options *opt;
     const char *src; uint32_t len;
-    struct rdn_map names;                                /* interning of identifiers */
+    struct rdn_map names; RDN_VEC(rdn_name) name_list;   /* interning of identifiers */
+    RDN_VEC(uint32_t) lines;                             /* offsets where lines of src begin; built by rdn_linecol */
     RDN_VEC(struct rdn_dsl_diag) diags, warns;
     struct rdn_guard *guard; struct rdn_dsl_diag raised; bool poisoned;
     struct rdn_file *file;
+    jmp_buf out; int fatal;                              /* rdn_give_up leaves through out; arena->oom points to it as well */
 };
 #define RDN_TRY(c, g) if ((g).up = (c)->guard, (c)->guard = &(g), setjmp((g).jb) == 0)
 #define RDN_DONE(c, g) ((c)->guard = (g).up)             /* at the end of the try part; the raiser does it otherwise */
@@ -27,6 +29,8 @@ __attribute__((noreturn)) void rdn_poison(struct rdn_pass *);
 __attribute__((format(printf, 5, 6)))
 void rdn_warn(struct rdn_pass *, const char *code, struct rdn_span, const char *hint, const char *fmt, ...);
 void rdn_keep_raised(struct rdn_pass *);                 /* adds c->raised to c->diags */
+__attribute__((noreturn)) void rdn_give_up(struct rdn_pass *, int code);   /* ends the compilation with FULL, NOMEM, ... */
+void rdn_linecol(struct rdn_pass *, uint32_t off, uint32_t *ret_line, uint32_t *ret_col);   /* from 1, columns in bytes; O(log lines) */
 /* "did you mean "x"?" in the arena, or NULL. */
 const char *rdn_near(struct rdn_pass *, const char *word, const char *const *options, uint32_t n);
 rdn_name rdn_ast_name(struct rdn_pass *, const char *s, size_t n);
