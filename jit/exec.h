@@ -60,8 +60,8 @@ static inline struct rdn_frame_head *rdn_frame_head(struct rdn_frame *f) { retur
 void rdn_frame_params_changed(struct rdn_frame *);       /* after the lane changed `params` */
 
 void rdn_exec_begin(struct rdn_frame *, uint32_t event, const uint8_t *row, int64_t now, int64_t ts);
-/* No event: tests' expectations and `at`. Nodes that need one must not be asked for. */
-void rdn_exec_begin_none(struct rdn_frame *, int64_t now);
+/* No event: expectations and field values of tests (ts: the test's clock). Nodes that need one must not be asked for. */
+void rdn_exec_begin_none(struct rdn_frame *, int64_t now, int64_t ts);
 enum rdn_enter { RDN_ENTER, RDN_ENTER_NOT, RDN_ENTER_SKIP };   /* where is false; something undefined or not storable (count it) */
 struct rdn_winput { const struct rdn_key *key; struct rdn_cell val; int64_t span; };
 /* The key stays valid until the next call for the same window; the frame keeps one a window, so own-event reads reuse it. */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec_impl.h: what an executor implements. Private to jit/.
+ *
+ * program.c builds interp's code for every program first: it is the reference, answers causes, positions, values and explain,
+ * and stands in where an executor has no code. An executor adds to that with one static struct rdn_exec_impl, named by a row
+ * of executors.def. Life of its parts:
+ *
+ *   build(prog)              [any]   makes prog->x; may allocate from prog->mem; fills prog->info
+ *     frame_open(frame)      [setup] makes frame->x; everything judging needs
+ *       begin, window, rules [hot]   no allocation, no lock
+ *     frame_close(frame)             also after a failed frame_open
+ *   close(prog)                      also after a failed build */
+#ifndef RDN_EXEC_IMPL_H
+#define RDN_EXEC_IMPL_H
+#include "jit/frame.h"
+
+struct rdn_exec_impl {
+    const char *name;
+    /* 0, or NOSUP with the R21xx that says why this host cannot run it. NULL: always. */
+    int (*available)(redan_error *reterr);
+    /* A failure (NOSUP, NOMEM, FULL) lets `auto` fall back to the next executor, with the text as the note. NULL: nothing to do. */
+    int (*build)(struct rdn_program *, redan_error *reterr);
+    void (*close)(struct rdn_program *);
+    int (*frame_open)(struct rdn_frame *, redan_error *reterr);
+    void (*frame_close)(struct rdn_frame *);
+    /* After rdn_interp_begin, before anything else of the event. NULL: nothing to do. */
+    void (*begin)(struct rdn_frame *);
+    void (*params_changed)(struct rdn_frame *);          /* NULL: nothing to do */
+    /* As rdn_exec_window and rdn_exec_rules. rules ORs into fired and undef (already clear) and sets any_undef. */
+    enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
+    void (*rules)(struct rdn_frame *, enum rdn_phase);
+};
+#define EXEC(name, impl, doc) extern const struct rdn_exec_impl impl;
+#define ABSENT(name, doc)
+#include "jit/executors.def"
+#undef EXEC
+#undef ABSENT
+#endif
