@@ -5,12 +5,16 @@
 #include "ir/ir.h"
 
 #define RDN_KEY_WORDS_MAX (8 * 32)                       /* 8 keys of str(256) */
-struct rdn_key { uint32_t words; bool absent; uint64_t hash; uint64_t w[RDN_KEY_WORDS_MAX]; };   /* absent: no stored key can equal it */
+/* absent: no stored key can equal it. hash is seeded by the process, so that nobody outside can craft keys that collide: it
+ * never goes into a record or a file. */
+struct rdn_key { uint32_t words; bool absent; uint64_t hash; uint64_t w[RDN_KEY_WORDS_MAX]; };
+uint32_t rdn_key_words(const struct rdn_type *kt);       /* words of one key of that type: 1, or n/8 rounded up for str(n) */
 /* Appends one key value (bool int dec sym str enum time dur date) of key type `kt`. A dec outside int64, a text longer than
  * str(n), a text that is no symbol: absent. Call rdn_key_begin first and rdn_key_end (hash) last. */
 static inline void rdn_key_begin(struct rdn_key *k) { k->words = 0; k->absent = false; }
 void rdn_key_add(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
 void rdn_key_end(struct rdn_key *);
+void rdn_key_load(struct rdn_key *, const uint64_t *words, uint32_t n);   /* a key from stored words, hash included */
 /* Key number i of an encoded key as a cell (for --state); texts point into `words`. */
 void rdn_key_decode(const uint64_t *words, const struct rdn_type *const *types, uint32_t n, uint32_t i, struct rdn_cell *ret);
 #endif

@@ -4,7 +4,7 @@
  * rdn_window_open    [setup]  reserves all address space (capacity x bytes per key); pages are committed by first touch
  * rdn_window_read    [hot]    O(1) amortised: pane windows advance at most once a pane; rings scan their slots
  * rdn_window_update  [hot]    O(1) amortised
- * Nothing here allocates after open. Keys are arrays of 64-bit words, `key_words` of them, in the encoding of
+ * `now` never goes back (LANGUAGE.md 11.1). Nothing here allocates after open. Keys are arrays of 64-bit words, `key_words` of them, in the encoding of
  * rdn_key_encode: the caller builds them once and uses them for find, read and update. */
 #ifndef RDN_WINDOW_H
 #define RDN_WINDOW_H
@@ -13,7 +13,9 @@
 
 struct rdn_win;                                          /* one window's state in one lane */
 struct rdn_win_stats { uint64_t keys, evicted, refused, skipped; };
-int  rdn_win_open(const struct rdn_window *def, const struct rdn_mem *, bool prefault, struct rdn_win **ret, redan_error *);
+/* `syms` (for distinct over sym) and `def` are borrowed. NOMEM when the address space cannot be reserved. [setup] */
+int  rdn_win_open(const struct rdn_window *def, const struct rdn_syms *syms, const struct rdn_mem *, bool prefault,
+                  struct rdn_win **ret, redan_error *);
 void rdn_win_close(struct rdn_win *);
 void rdn_win_prefetch(const struct rdn_win *, const struct rdn_key *);
 
