@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * map.h: bytes to uint32_t, open addressing, in an arena. Keys are borrowed: they must outlive the map.
+ * The arena needs .oom.
  *
  * rdn_map_get   O(1); RDN_MAP_NONE when absent
  * rdn_map_put   O(1) amortised; true when the key is new, else the old value stays (use rdn_map_set) */

@@ -23,7 +23,8 @@ bool rdn_read_time(const char *s, size_t n, int64_t *ret_ns);    /* a TIME token
 bool rdn_read_date(const char *s, size_t n, int32_t *ret_days);
 bool rdn_read_dur(const char *s, size_t n, int64_t *ret_ns);     /* the dur(t) function of chapter 8 */
 bool rdn_read_i64(const char *s, size_t n, int64_t *ret);        /* -?digits, fits */
-bool rdn_read_f64(const char *s, size_t n, double *ret);         /* decimal text to nearest double; any length; locale free */
+bool rdn_read_f64(const char *s, size_t n, double *ret);         /* [+-]? digits[.digits] or .digits, exponent e or E;
+                                                                    nearest double or inf; any length; locale free */
 
 /* Civil calendar, proleptic Gregorian. days from 1970-01-01. */
 int64_t rdn_days_from_civil(int y, unsigned m, unsigned d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * vec.h: a growing array in an arena. Growth leaves the old block to the arena (at most doubles its use).
+ * The arena needs .oom: an append has no way to report a failure.
  *
  *   RDN_VEC(struct rdn_node) nodes;                 declares {T *v; uint32_t n, cap;}
  *   struct rdn_node *n = rdn_push(&arena, &nodes);  a zeroed new last element
