@@ -37,6 +37,8 @@ bool rdn_win_refusing(const struct rdn_win *);
 /* Hot swap (chapter 13). `to` has the same structural hash; takes over state and counters, or answers false (more keys than its
  * capacity: starts cold). Moves the memory when capacity and layout are equal, O(keys) otherwise. carry.c */
 bool rdn_win_carry(struct rdn_win *to, struct rdn_win *from);
+/* The same, and `from` keeps its state: for two windows of one hash. */
+bool rdn_win_copy(struct rdn_win *to, const struct rdn_win *from);
 /* Bytes this window reserves. */
 size_t rdn_win_bytes(const struct rdn_window *def);
 #endif

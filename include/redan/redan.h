@@ -105,8 +105,9 @@ typedef struct redan_compilation {
   uint32_t size, flags;
   void    *ctx;
   void   (*on_diag)(void *ctx, const redan_diag *);   /* may be NULL */
+  const char *base_dir;                               /* where `from "file"` is found; NULL: such files are refused (E0711) */
 } redan_compilation;
-#define REDAN_COMPILATION_INIT { sizeof(redan_compilation), 0, NULL, NULL }
+#define REDAN_COMPILATION_INIT { sizeof(redan_compilation), 0, NULL, NULL, NULL }
 REDAN_API int  redan_compile(redan_engine *, const char *name, const char *text, size_t len,
                              const redan_compilation *, redan_ruleset **ret, redan_error *);
 REDAN_API void redan_release(redan_ruleset *);        /* [any] */
@@ -125,6 +126,22 @@ REDAN_API int redan_activate(redan_engine *, redan_ruleset *, const redan_activa
                              uint64_t *ret_generation, redan_error *);
 REDAN_API int redan_rollback(redan_engine *, uint64_t *ret_generation, redan_error *);
 
+/* Plugins: code that rules call and that runs confined in a worker process (docs/plugins.md). redan_plugin says that the
+ * plugin `name` of rule files is the function of that name in `file`; it is loaded when a rule set that declares it is
+ * activated (which then fails with the author's mistake), and shared by rule sets that declare the same signature. Reload
+ * loads the changed file (NULL: the same path) beside the old one and switches between two calls; on failure the old one
+ * goes on. [setup] */
+typedef struct redan_plugin_options {
+  uint32_t size, flags;                               /* no flag yet */
+  const char *name, *file;
+  uint32_t mem_cap_mib, time_cap_ms;                  /* 0: 8 MiB, 50 ms */
+  const char *const *preload;                         /* modules imported before confinement; NULL: numpy if installed */
+  uint32_t npreload;
+} redan_plugin_options;
+#define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0 }
+REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
+REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);
+
 typedef struct redan_lane_options {
   uint32_t size, flags;                               /* REDAN_LANE_MAY_WAIT */
   uint32_t index;                                     /* 0 ... lanes - 1; each open once */
@@ -134,6 +151,9 @@ typedef struct redan_lane_options {
 REDAN_API int  redan_lane_open(redan_engine *, const redan_lane_options *, redan_lane **ret,
                                redan_error *);        /* [any] */
 REDAN_API void redan_lane_close(redan_lane *);        /* [lane] */
+
+/* A lane that stops calling for a while adopts what was activated, so that the old rules can be freed. [lane] */
+REDAN_API void redan_lane_idle(redan_lane *);
 
 /* The lane of an event and its `now`: the high-water time over all events routed on this engine
  * (LANGUAGE.md chapters 9 and 11.1). REDAN_ALL_LANES: evaluate it on every lane, lane 0 answers. [any] */
@@ -187,7 +207,10 @@ typedef struct redan_verdict {
  * kernel; then the lane may wait up to the sum of their deadlines. Returns REDAN_OK, or INVAL for an
  * unknown event id or a row that is not valid (LANGUAGE.md chapter 5): nothing changed, no verdict.
  * redan_eval: the lane is its own stream and keeps its own high-water time. redan_eval_at: `now_ns`
- * comes from redan_route. redan_eval_batch: n rows of one event, `stride` bytes apart, in order. */
+ * comes from redan_route. The row must stay as it is until the lane's next call: messages and texts are read from it.
+ * redan_eval_batch: n rows of one event, `stride` bytes apart, in order, one verdict each in ret[0 ... n - 1]. It stops early,
+ * with *ret_done rows judged, when the lane's room for codes is used up (go on with the rest) or, with INVAL, at a row that is
+ * not valid. redan_message and redan_cause speak of the last row judged. */
 REDAN_API int redan_eval(redan_lane *, uint32_t event, const void *data, redan_verdict *ret);
 REDAN_API int redan_eval_at(redan_lane *, uint32_t event, const void *data, int64_t now_ns,
                             redan_verdict *ret);

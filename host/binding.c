@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * binding.c: one lane's memory for one rule set, made by the publisher and carried over by the lane.
+ *
+ * rdn_binding_open   [setup]  allocates and reserves everything judging will touch
+ * rdn_binding_carry  [hot]    moves window memory, host rows, run-time parameters and mocks; no allocation */
+#include "host/host.h"
+#include <string.h>
+#include <sys/mman.h>
+
+/* All arrays come from one zeroed block: one allocation, one free, and neighbours stay neighbours. */
+struct carver { char *base; size_t used; };
+static void *carve(struct carver *c, size_t size, size_t n) {
+    size_t at = (c->used + 15) & ~(size_t)15;
+    c->used = at + size * n;
+    return c->base ? c->base + at : NULL;
+}
+/* Called twice: without a block to learn the size, with one to lay it out. */
+static size_t lay_out(struct rdn_binding *b, char *block) {
+    const struct rdn_ir *ir = b->rs->ir;
+    struct carver c = { block, 0 };
+    b->wins = carve(&c, sizeof *b->wins, ir->nwindows);
+    b->tabs = carve(&c, sizeof *b->tabs, ir->ntables);
+    b->params = carve(&c, sizeof *b->params, ir->nparams);
+    b->param_set = carve(&c, sizeof *b->param_set, ir->nparams);
+    b->param_text = carve(&c, sizeof *b->param_text, ir->nparams);
+    b->mocks = carve(&c, sizeof *b->mocks, ir->ncalls);
+    b->prev = carve(&c, sizeof *b->prev, ir->nwindows);
+    b->prev_gen = carve(&c, sizeof *b->prev_gen, ir->nwindows);
+    b->prev_text = carve(&c, sizeof *b->prev_text, ir->nwindows);
+    b->cold = carve(&c, sizeof *b->cold, ir->nwindows);
+    b->code_seen = carve(&c, sizeof *b->code_seen, ir->ncodes);
+    b->shadow_seen = carve(&c, sizeof *b->shadow_seen, ir->ncodes);
+    b->points = carve(&c, sizeof *b->points, b->rs->npoints);
+    b->codes = carve(&c, sizeof *b->codes, b->cap_codes);
+    b->shadow = carve(&c, sizeof *b->shadow, b->cap_codes);
+    b->src = carve(&c, sizeof *b->src, b->cap_codes);
+    b->msg_at = carve(&c, sizeof *b->msg_at, b->cap_codes);
+    b->msg_len = carve(&c, sizeof *b->msg_len, b->cap_codes);
+    b->msg_gen = carve(&c, sizeof *b->msg_gen, b->cap_codes);
+    b->undefined = carve(&c, sizeof *b->undefined, b->cap_undefined);
+    b->causes = carve(&c, sizeof *b->causes, b->cap_undefined);
+    b->emits = carve(&c, sizeof *b->emits, b->cap_emits);
+    b->values = carve(&c, sizeof *b->values, b->cap_values);
+    b->emit_names = carve(&c, sizeof *b->emit_names, ir->nemits);
+    return c.used;
+}
+
+static size_t name_bytes(const struct rdn_ir *ir) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < ir->nemits; i++)
+        n += ir->emits[i].ncols;
+    return n * sizeof(char *);
+}
+
+/* Room for one event at its worst, and for a batch of ordinary ones. */
+static void size_arrays(struct rdn_binding *b) {
+    enum { BATCH_CODES = 4096 };
+    b->cap_codes = b->rs->max_codes + BATCH_CODES;
+    b->cap_undefined = b->rs->max_codes + b->rs->max_emits + b->rs->ir->nrules + BATCH_CODES;
+    b->cap_emits = b->rs->max_emits + BATCH_CODES;
+    b->cap_values = b->rs->max_values + BATCH_CODES;
+}
+
+static int reserve(struct rdn_binding *b, redan_error *reterr) {
+    size_arrays(b);
+    size_t size = lay_out(b, NULL);
+    size_t names = name_bytes(b->rs->ir);
+    char *block = rdn_zalloc(&b->rs->eng->mem, size + names);
+    if (!block)
+        return rdn_fail(reterr, NOMEM, "R3004", "no memory for a lane of '%.60s'", b->rs->ir->name);
+    lay_out(b, block);
+    const char **name = (const char **)(void *)(block + size);
+    for (uint32_t i = 0; i < b->rs->ir->nemits; i++) {
+        b->emit_names[i] = name;
+        for (uint32_t k = 0; k < b->rs->ir->emits[i].ncols; k++)
+            *name++ = b->rs->ir->emits[i].cols[k].name;
+    }
+    void *p = mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return rdn_fail_sys(reterr, "mmap");
+    b->texts = p;
+    return 0;
+}
+
+static int open_state(struct rdn_binding *b, redan_error *reterr) {
+    const struct rdn_ir *ir = b->rs->ir;
+    struct redan_engine *e = b->rs->eng;
+    int rc = 0;
+    for (uint32_t i = 0; i < ir->nwindows && rc == 0; i++)
+        rc = rdn_win_open(&ir->windows[i], e->syms, &e->mem, e->opt.flags & REDAN_PREFAULT, &b->wins[i], reterr);
+    for (uint32_t i = 0; i < ir->ntables && rc == 0; i++) {
+        b->tabs[i] = b->rs->tables[i];
+        if (ir->tables[i].host && rdn_tab_open(&ir->tables[i], &e->mem, &b->tabs[i]) < 0)
+            rc = rdn_fail(reterr, NOMEM, "R3004", "no memory for host table %.60s", ir->tables[i].name);
+    }
+    for (uint32_t i = 0; i < ir->nparams; i++)
+        b->params[i] = ir->params[i].val;
+    memset(b->cold, 1, ir->nwindows);
+    if (rc == 0 && rdn_kernel_open(ir, &e->mem, &b->kernels) < 0)
+        rc = rdn_fail(reterr, NOMEM, "R3004", "no memory for kernels");
+    return rc;
+}
+
+int rdn_binding_open(struct redan_ruleset *rs, struct redan_lane *lane, struct rdn_binding **ret, redan_error *reterr) {
+    struct rdn_binding *b = rdn_zalloc(&rs->eng->mem, sizeof *b);
+    if (!b)
+        return rdn_fail(reterr, NOMEM, "", "no memory for a lane");
+    b->rs = rs;
+    b->lane = lane;
+    int rc = reserve(b, reterr);
+    if (rc == 0)
+        rc = open_state(b, reterr);
+    if (rc == 0)
+        rc = rdn_frame_open(rs->prog, &rdn_lane_helpers, b, b->params, &rs->eng->mem, &b->frame, reterr);
+    if (rc < 0) {
+        rdn_binding_close(b);
+        return rc;
+    }
+    *ret = b;
+    return 0;
+}
+
+void rdn_binding_close(struct rdn_binding *b) {
+    if (!b)
+        return;
+    const struct rdn_ir *ir = b->rs->ir;
+    const struct rdn_mem *mem = &b->rs->eng->mem;
+    rdn_frame_close(b->frame);
+    rdn_kernel_close(b->kernels);
+    for (uint32_t i = 0; b->wins && i < ir->nwindows; i++)
+        rdn_win_close(b->wins[i]);
+    for (uint32_t i = 0; b->tabs && i < ir->ntables; i++)
+        if (ir->tables[i].host)
+            rdn_tab_close(b->tabs[i]);
+    if (b->texts)
+        munmap(b->texts, RDN_TEXTS_BYTES);
+    if (b->wins)
+        rdn_free(mem, b->wins, lay_out(&(struct rdn_binding){ .rs = b->rs, .cap_codes = b->cap_codes, .cap_emits = b->cap_emits,
+                                                             .cap_values = b->cap_values, .cap_undefined = b->cap_undefined }, NULL) + name_bytes(ir));
+    rdn_free(mem, b, sizeof *b);
+}
+
+bool rdn_type_same(const struct rdn_type *a, const struct rdn_type *b) {
+    if (a->kind != b->kind || a->scale != b->scale || a->elem != b->elem || a->ndim != b->ndim || a->n != b->n ||
+        a->dim[0] != b->dim[0] || a->dim[1] != b->dim[1])
+        return false;
+    for (uint32_t i = 0; a->kind == RDN_K_ENUM && i < a->n; i++)
+        if (strcmp(a->members[i], b->members[i]) != 0)
+            return false;
+    return true;
+}
+
+/* The first window of `from` with that structural hash. */
+static struct rdn_win *same_hash(struct rdn_binding *from, uint64_t hash) {
+    const struct rdn_hash_row *rows = from->rs->by_hash;
+    uint32_t lo = 0, hi = from->rs->ir->nwindows;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (rows[mid].hash < hash)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < from->rs->ir->nwindows && rows[lo].hash == hash ? from->wins[rows[lo].window] : NULL;
+}
+
+/* Windows of one hash stand together: all but the last copy the state, the last may take the memory itself. */
+static void carry_windows(struct rdn_binding *to, struct rdn_binding *from) {
+    const struct rdn_hash_row *rows = to->rs->by_hash;
+    for (uint32_t i = 0; i < to->rs->ir->nwindows; i++) {
+        struct rdn_win *src = same_hash(from, rows[i].hash);
+        bool again = i + 1 < to->rs->ir->nwindows && rows[i + 1].hash == rows[i].hash;
+        struct rdn_win *dst = to->wins[rows[i].window];
+        if (src)
+            to->cold[rows[i].window] = !(again ? rdn_win_copy(dst, src) : rdn_win_carry(dst, src));
+    }
+}
+
+static const char *copy_text(char *buf, struct rdn_cell *c) {
+    memcpy(buf, c->t.p, c->t.len);
+    return c->t.p = buf;
+}
+
+static bool in_range(const struct rdn_param *p, const struct rdn_cell *v) {
+    if (!p->has_range)
+        return p->type->kind != RDN_K_FLOAT || v->f == v->f;
+    if (p->type->kind == RDN_K_FLOAT)
+        return p->lo.f <= v->f && v->f <= p->hi.f;
+    if (p->type->kind == RDN_K_DEC)
+        return p->lo.d <= v->d && v->d <= p->hi.d;
+    return p->lo.i <= v->i && v->i <= p->hi.i;
+}
+
+static bool set_param(struct rdn_binding *b, uint32_t i, const struct rdn_cell *v) {
+    const struct rdn_param *p = &b->rs->ir->params[i];
+    if (!in_range(p, v))
+        return false;
+    b->params[i] = *v;
+    if (p->type->kind == RDN_K_STR)
+        copy_text(b->param_text[i], &b->params[i]);
+    b->param_set[i] = true;
+    return true;
+}
+
+static void carry_params(struct rdn_binding *to, struct rdn_binding *from) {
+    const struct rdn_ir *a = from->rs->ir, *b = to->rs->ir;
+    for (uint32_t i = 0; i < a->nparams; i++) {
+        for (uint32_t k = 0; from->param_set[i] && k < b->nparams; k++)
+            if (strcmp(a->params[i].name, b->params[k].name) == 0 && rdn_type_same(a->params[i].type, b->params[k].type))
+                set_param(to, k, &from->params[i]);
+    }
+}
+
+static void set_mock(struct rdn_mock *m, const struct rdn_type *t, const struct rdn_cell *v) {
+    m->state = v ? RDN_MOCK_VALUE : RDN_MOCK_FAIL;
+    if (!v)
+        return;
+    m->val = *v;
+    if (t->kind == RDN_K_STR)
+        copy_text(m->text, &m->val);
+}
+
+static void carry_rest(struct rdn_binding *to, struct rdn_binding *from) {
+    const struct rdn_ir *a = from->rs->ir, *b = to->rs->ir;
+    for (uint32_t i = 0; i < a->ncalls; i++)
+        for (uint32_t k = 0; from->mocks[i].state && k < b->ncalls; k++)
+            if (strcmp(a->calls[i].name, b->calls[k].name) == 0 && rdn_type_same(a->calls[i].rtype, b->calls[k].rtype))
+                set_mock(&to->mocks[k], b->calls[k].rtype, from->mocks[i].state == RDN_MOCK_VALUE ? &from->mocks[i].val : NULL);
+    for (uint32_t i = 0; i < a->ntables; i++)
+        for (uint32_t k = 0; a->tables[i].host && k < b->ntables; k++)
+            if (b->tables[k].host && strcmp(a->tables[i].name, b->tables[k].name) == 0)
+                rdn_tab_carry(to->tabs[k], from->tabs[i]);
+}
+
+void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from) {
+    if (!from)
+        return;
+    carry_windows(to, from);
+    carry_params(to, from);
+    carry_rest(to, from);
+    rdn_frame_params_changed(to->frame);
+}
+
+/* ---- between events ---- */
+bool rdn_lane_param(struct redan_lane *l, uint32_t param, const struct rdn_cell *val) {
+    if (!set_param(l->b, param, val))
+        return false;
+    rdn_frame_params_changed(l->b->frame);
+    return true;
+}
+
+void rdn_lane_mock(struct redan_lane *l, uint32_t call, const struct rdn_cell *val) {
+    set_mock(&l->b->mocks[call], l->b->rs->ir->calls[call].rtype, val);
+}
+
+bool rdn_lane_row(struct redan_lane *l, uint32_t table, const struct rdn_cell *keys, const struct rdn_cell *vals) {
+    struct rdn_binding *b = l->b;
+    const struct rdn_table *t = &b->rs->ir->tables[table];
+    rdn_key_begin(&b->key);
+    for (uint32_t i = 0; i < t->nkeys; i++)
+        rdn_key_add(&b->key, t->keys[i].type, &keys[i]);
+    rdn_key_end(&b->key);
+    return rdn_tab_set(b->tabs[table], &b->key, vals);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * host.h: what the files of host/ share, and what the tools of this tree may reach besides redan.h.
+ *
+ * engine    rules, symbols, lanes; one `active` record, published with one release store
+ * ruleset   compiled and immutable, counted: IR, program, lists, file tables, calendars
+ * active    one generation: a rule set and one binding a lane; freed when every lane has left it
+ * binding   one lane's memory for one rule set: frame, windows, host tables, run-time parameters, verdict arrays. Made by the
+ *           publisher, so that adopting moves pointers and never allocates
+ * lane      one evaluating thread; owns its binding of the active it has adopted */
+#ifndef RDN_HOST_H
+#define RDN_HOST_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sym.h"
+#include "ir/ir.h"
+#include "ir/kernel.h"
+#include "jit/exec.h"
+#include "state/data.h"
+#include "state/window.h"
+
+#define RDN_EVENTS_MAX 256u
+#define RDN_LANES_MAX 256u
+#define RDN_KEEP_RULESETS 3u                             /* for rollback */
+
+struct rdn_rule_info { uint32_t points; bool scores; };  /* first index of its score actions' points; it has some */
+struct rdn_event_info {
+    bool has_late;
+    uint32_t *scorers, nscorers;                         /* positions in event->rules of early rules with score actions */
+    uint32_t max_codes, max_emits, max_values;           /* one event can produce at most this many */
+};
+struct rdn_hash_row { uint64_t hash; uint32_t window; };
+
+struct redan_ruleset {
+    _Atomic uint32_t refs;
+    struct redan_engine *eng;
+    struct rdn_arena arena;
+    struct rdn_ir *ir;
+    struct rdn_program *prog;
+    struct rdn_listset **lists;
+    struct rdn_tab **tables;                             /* NULL for host tables: those belong to bindings */
+    struct rdn_cal **cals;
+    struct rdn_plugin **plugins;                         /* by call; NULL: not named by the host, or a kernel. Set by the first activation */
+    struct rdn_rule_info *rules;
+    struct rdn_event_info *events;
+    struct rdn_hash_row *by_hash;                        /* windows by structural hash, then by declared order */
+    uint32_t max_codes, max_emits, max_values, npoints;
+    bool may_wait;                                       /* declares a plugin or a kernel */
+};
+
+enum rdn_mock_state { RDN_MOCK_NONE, RDN_MOCK_VALUE, RDN_MOCK_FAIL };
+struct rdn_mock { uint8_t state; struct rdn_cell val; char text[256]; };
+struct rdn_code_src { const struct rdn_rule *rule; const struct rdn_action *act; };
+struct rdn_binding {
+    struct redan_ruleset *rs;                            /* borrowed from the active record */
+    struct redan_lane *lane;
+    struct rdn_frame *frame;
+    struct rdn_win **wins;
+    struct rdn_tab **tabs;                               /* by table; file tables are the rule set's */
+    struct rdn_kernel_state *kernels;
+    struct rdn_cell *params; bool *param_set; char (*param_text)[256];
+    struct rdn_mock *mocks;
+    struct rdn_cell *prev; uint64_t *prev_gen; char (*prev_text)[256];
+    uint8_t *cold;                                       /* by window, after adoption: 1 started cold */
+    struct rdn_key key;
+    /* the verdict: bump arrays, reset by each call */
+    uint64_t gen;                                        /* counts events; stamps below */
+    uint64_t *code_seen, *shadow_seen;
+    struct rdn_cell *points;
+    uint32_t *codes, *shadow; struct rdn_code_src *src;
+    uint16_t *undefined; struct rdn_cell *causes;
+    redan_emit *emits; redan_value *values;
+    uint32_t ncodes, nshadow, nundefined, nemits, nvalues;
+    uint32_t last_codes, last_undefined;                 /* where the last verdict's begin */
+    uint32_t cap_codes, cap_emits, cap_values, cap_undefined;
+    char *texts; size_t texts_used;                      /* RDN_TEXTS_BYTES reserved: texts read from windows, early messages */
+    uint32_t *msg_at; uint64_t *msg_gen; uint32_t *msg_len;   /* messages rendered before accepted windows changed, by code position */
+    const char *const **emit_names;                      /* by emit definition */
+    bool defaulted;
+};
+#define RDN_TEXTS_BYTES (4u << 20)
+
+struct rdn_active {
+    uint64_t generation;
+    struct redan_ruleset *rs;                            /* a counted reference */
+    struct rdn_active *older;                            /* retired list, newest first */
+    int16_t evmap[RDN_EVENTS_MAX];                       /* engine's event id -> event of the rule set, -1 */
+    struct rdn_binding *bind[RDN_LANES_MAX];
+};
+struct rdn_bound { const char *name; uint64_t layout; };
+struct rdn_plugin_slot;                                  /* dispatch.c */
+
+struct redan_engine {
+    struct rdn_mem mem;
+    redan_options opt;
+    char backend[16];
+    struct rdn_syms *syms;
+    pthread_mutex_t lock;                                /* setup calls, lane_open, lane_close; never taken by [hot] */
+    _Atomic(struct rdn_active *) active;
+    struct rdn_active *retired;
+    struct redan_ruleset *history[RDN_KEEP_RULESETS]; uint32_t nhistory;   /* newest first; [0] is before the active one */
+    struct redan_lane *lanes[RDN_LANES_MAX];
+    uint32_t nlanes;
+    struct rdn_bound events[RDN_EVENTS_MAX]; _Atomic uint32_t nevents;
+    struct rdn_arena names;
+    uint64_t generation;
+    _Atomic int64_t high_water; _Atomic bool has_high_water;
+    struct rdn_plugin_slot *plugins;
+    struct rdn_plugins *workers;                         /* opened with the first plugin */
+    bool offline;                                        /* tools: kernels and plugins without real-time deadlines */
+    const volatile uint32_t *alive;                      /* a page that reads 0 in a forked child (MADV_WIPEONFORK) */
+    bool no_grace;                                       /* tests: frees retired code at once, to show that the check can fail */
+    _Atomic int in_setup;
+};
+struct redan_lane {
+    struct redan_engine *eng;
+    uint32_t index, flags;
+    char pad0[128];                                      /* the publisher polls the next line, others must not share it */
+    _Atomic uint64_t generation;                         /* of the active it uses; 0: none yet */
+    char pad1[128];
+    struct rdn_active *active;
+    struct rdn_binding *b;
+    int64_t high_water; bool has_high_water;
+    uint64_t seq;
+    pthread_t owner; bool owned;                         /* debug builds: the thread of the first [lane] call */
+};
+
+/* ruleset.c */
+int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,
+                      struct redan_ruleset **ret, redan_error *);
+void rdn_ruleset_ref(struct redan_ruleset *);
+void rdn_ruleset_unref(struct redan_ruleset *);
+/* binding.c */
+int  rdn_binding_open(struct redan_ruleset *, struct redan_lane *, struct rdn_binding **ret, redan_error *);
+void rdn_binding_close(struct rdn_binding *);
+void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* from NULL: everything starts cold */
+/* lane.c: adopts what is published, if anything new is; false when nothing is active. */
+bool rdn_lane_sync(struct redan_lane *);
+bool rdn_type_same(const struct rdn_type *, const struct rdn_type *);        /* across rule sets */
+/* decide.c: from fired and undefined rules to the verdict. */
+void rdn_decide(struct rdn_binding *, const struct rdn_event *, uint32_t event, redan_verdict *ret);
+/* The message of an action into buf, cut and terminated; returns the bytes it has. Reads the event's values. */
+size_t rdn_render(struct rdn_binding *, const struct rdn_action *, char *buf, size_t cap);
+void rdn_value_of_cell(const struct redan_engine *, const struct rdn_type *, const struct rdn_cell *, redan_value *ret);
+/* dispatch.c: calls of plugins and kernels. */
+void rdn_dispatch_call(void *binding, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
+void rdn_dispatch_close(struct redan_engine *);
+int  rdn_dispatch_bind(struct redan_engine *, struct redan_ruleset *, redan_error *);    /* opens what the rule set declares and the host named */
+struct rdn_plugin *rdn_dispatch_find(struct redan_engine *, const char *name);           /* for reports; NULL when not open */
+/* judge.c */
+extern const struct rdn_helpers rdn_lane_helpers;
+/* One event by index of the rule set's event table; the row is valid. [hot] */
+void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret);
+
+/* lane.c: the lane of an event among `lanes`, REDAN_ALL_LANES when it has no partition field. */
+uint32_t rdn_route_lane(const struct redan_engine *, const struct rdn_event *, const uint8_t *row, uint32_t lanes);
+
+/* For tools and tests: between events, on the lane's thread. */
+bool rdn_lane_param(struct redan_lane *, uint32_t param, const struct rdn_cell *);       /* false: outside its range or NaN */
+void rdn_lane_mock(struct redan_lane *, uint32_t call, const struct rdn_cell *val);      /* NULL: the call fails from now on */
+bool rdn_lane_row(struct redan_lane *, uint32_t table, const struct rdn_cell *keys, const struct rdn_cell *vals);   /* vals NULL: delete; false: full */
+const char *rdn_code_text(const char *id);               /* R-codes; NULL when unknown */
+
+/* Thread tags, checked in debug builds (RDN_CHECK_TAGS). */
+void rdn_tag_lane(struct redan_lane *, const char *call);
+void rdn_tag_setup_begin(struct redan_engine *, const char *call);
+void rdn_tag_setup_end(struct redan_engine *);
+#endif

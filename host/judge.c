@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * judge.c: one event through the order of LANGUAGE.md 11.2. Everything here is [hot]: no lock, no allocation, no system call
+ * (but for the plugins and kernels a rule set declares). */
+#include "host/host.h"
+#include <string.h>
+
+/* ---- what a program may reach ---- */
+/* A text read from a window would change under the reader at the next update: it is copied. */
+static void keep_text(struct rdn_binding *b, struct rdn_cell *c) {
+    if (b->texts_used + c->t.len > RDN_TEXTS_BYTES)
+        return;
+    char *p = memcpy(b->texts + b->texts_used, c->t.p, c->t.len);
+    b->texts_used += c->t.len;
+    c->t.p = p;
+}
+
+static void read_window(void *ctx, uint32_t w, const struct rdn_key *key, bool prev, struct rdn_cell *ret) {
+    struct rdn_binding *b = ctx;
+    if (prev && b->prev_gen[w] == b->gen) {
+        *ret = b->prev[w];
+        return;
+    }
+    rdn_win_read(b->wins[w], key, rdn_frame_head(b->frame)->now, ret);
+    if (!ret->cause && b->rs->ir->windows[w].rtype->kind == RDN_K_STR)
+        keep_text(b, ret);
+}
+
+static const struct rdn_cell *read_table(void *ctx, uint32_t t, const struct rdn_key *key) {
+    return rdn_tab_find(((struct rdn_binding *)ctx)->tabs[t], key);
+}
+static bool in_list(void *ctx, uint32_t l, const struct rdn_cell *c) { return rdn_listset_has(((struct rdn_binding *)ctx)->rs->lists[l], c); }
+static bool in_calendar(void *ctx, uint32_t c, int64_t t) { return rdn_cal_open_at(((struct rdn_binding *)ctx)->rs->cals[c], t); }
+
+const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call };
+
+/* ---- windows ---- */
+static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint32_t event, const uint8_t *row) {
+    const struct rdn_ir *ir = b->rs->ir;
+    for (uint32_t i = 0; i < e->nresets; i++) {
+        const struct rdn_window *w = &ir->windows[e->resets[i]];
+        const struct rdn_reset *r = w->resets;
+        while (r->event != event)
+            r++;
+        bool whole = true;
+        rdn_key_begin(&b->key);
+        for (uint32_t k = 0; k < w->nkeys && whole; k++) {
+            struct rdn_cell c;
+            rdn_row_field(e, &e->fields[r->fields[k]], row, &c);
+            whole = !c.cause;
+            if (whole)
+                rdn_key_add(&b->key, w->ktypes[k], &c);
+        }
+        rdn_key_end(&b->key);
+        if (whole)
+            rdn_win_reset(b->wins[e->resets[i]], &b->key);
+    }
+}
+
+static void keep_prev(struct rdn_binding *b, uint32_t w, const struct rdn_key *key, int64_t now) {
+    rdn_win_read(b->wins[w], key, now, &b->prev[w]);
+    if (!b->prev[w].cause && b->rs->ir->windows[w].rtype->kind == RDN_K_STR) {
+        memcpy(b->prev_text[w], b->prev[w].t.p, b->prev[w].t.len);
+        b->prev[w].t.p = b->prev_text[w];
+    }
+    b->prev_gen[w] = b->gen;
+}
+
+static void update_observed(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
+    for (uint32_t i = 0; i < e->nobserved; i++) {
+        uint32_t w = e->observed[i];
+        struct rdn_winput in;
+        switch (rdn_exec_window(b->frame, w, &in)) {
+        case RDN_ENTER:
+            if (b->rs->ir->windows[w].prev_used)
+                keep_prev(b, w, in.key, now);
+            rdn_win_update(b->wins[w], in.key, now, &in.val, in.span);
+            break;
+        case RDN_ENTER_SKIP:
+            rdn_win_skip(b->wins[w]);
+            break;
+        case RDN_ENTER_NOT:
+            break;
+        }
+    }
+}
+
+/* Windows whose inputs have been read and that wait for the others' (10.4). Entries live on the stack in blocks. */
+enum { ACCEPT_BLOCK = 32 };
+struct entry { uint32_t window; struct rdn_winput in; };
+
+static uint32_t read_accepted(struct rdn_binding *b, const struct rdn_event *e, uint32_t from, struct entry *ret, uint32_t *ret_n) {
+    uint32_t i = from;
+    for (*ret_n = 0; i < e->naccepted && *ret_n < ACCEPT_BLOCK; i++) {
+        struct entry *x = &ret[*ret_n];
+        x->window = e->accepted[i];
+        enum rdn_enter how = rdn_exec_window(b->frame, x->window, &x->in);
+        if (how == RDN_ENTER_SKIP)
+            rdn_win_skip(b->wins[x->window]);
+        *ret_n += how == RDN_ENTER;
+    }
+    return i;
+}
+
+static void update_accepted(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
+    struct entry block[ACCEPT_BLOCK];
+    uint32_t n, done = read_accepted(b, e, 0, block, &n);
+    /* All conditions, keys and values are read before any window changes: a second block is read by recursion first. */
+    if (done < e->naccepted) {
+        struct rdn_event rest = *e;
+        rest.accepted += done;
+        rest.naccepted -= done;
+        update_accepted(b, &rest, now);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        rdn_win_update(b->wins[block[i].window], block[i].in.key, now, &block[i].in.val, block[i].in.span);
+}
+
+/* ---- score ---- */
+static rdn_i128 add_points(struct rdn_binding *b, const struct rdn_rule *r, uint32_t points, const struct rdn_action *acts, uint32_t n) {
+    rdn_i128 sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (acts[i].verb != RDN_V_SCORE)
+            continue;
+        struct rdn_cell *c = &b->points[points + i];
+        rdn_exec_value(b->frame, acts[i].points, c);
+        if (!c->cause && !r->shadow)
+            sum += c->i;
+    }
+    return sum;
+}
+
+static int64_t score_of(struct rdn_binding *b, const struct rdn_event *e, uint32_t event) {
+    const struct rdn_event_info *info = &b->rs->events[event];
+    const struct rdn_frame_head *f = rdn_frame_head(b->frame);
+    rdn_i128 sum = 0;
+    for (uint32_t i = 0; i < info->nscorers; i++) {
+        uint32_t at = info->scorers[i];
+        uint64_t bit = (uint64_t)1 << at % 64;
+        uint32_t rule = e->rules[at];
+        const struct rdn_rule *r = &b->rs->ir->rules[rule];
+        uint32_t points = b->rs->rules[rule].points;
+        if (f->undef[at / 64] & bit)
+            sum += r->undef ? add_points(b, r, points + r->nacts, r->undef, 1) : 0;
+        else if (f->fired[at / 64] & bit)
+            sum += add_points(b, r, points, r->acts, r->nacts);
+    }
+    return sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
+}
+
+/* ---- an event ---- */
+void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
+    struct rdn_binding *b = l->b;
+    const struct rdn_event *e = &b->rs->ir->events[event];
+    const struct rdn_event_info *info = &b->rs->events[event];
+    struct rdn_frame_head *f = rdn_frame_head(b->frame);
+    int64_t ts;
+    memcpy(&ts, row, sizeof ts);
+    b->gen++;
+    b->texts_used = 0;
+    b->defaulted = false;
+    l->high_water = now;
+    l->has_high_water = true;
+    l->seq++;
+    rdn_exec_begin(b->frame, event, row, now, ts);
+    if (e->nresets)
+        reset_windows(b, e, event, row);
+    update_observed(b, e, now);
+    rdn_exec_rules(b->frame, RDN_EARLY);
+    f->score = info->nscorers ? score_of(b, e, event) : 0;
+    if (info->has_late)
+        rdn_exec_rules(b->frame, RDN_LATE);
+    rdn_decide(b, e, event, ret);
+    ret->now_ns = now;
+    ret->score = f->score;
+    ret->flags = (uint8_t)((ts < now ? REDAN_LATE : 0) | (ret->nundefined ? REDAN_UNDEFINED : 0) | (b->defaulted ? REDAN_DEFAULTED : 0));
+    ret->generation = l->active->generation;
+    ret->journal_seq = 0;
+    if (ret->verdict == REDAN_ACCEPT && e->naccepted)
+        update_accepted(b, e, now);
+}
+
+static void start_verdicts(struct rdn_binding *b) { b->ncodes = b->nshadow = b->nundefined = b->nemits = b->nvalues = 0; }
+
+/* The event of the active rules for an engine's id, or -1: unknown, or the row is not valid. */
+static int32_t admit(struct redan_lane *l, uint32_t event, const uint8_t *row) {
+    if (event >= atomic_load_explicit(&l->eng->nevents, memory_order_acquire))
+        return -1;
+    int16_t x = l->active->evmap[event];
+    return x >= 0 && rdn_row_valid(&l->b->rs->ir->events[x], row, rdn_sym_count(l->eng->syms)) ? x : -1;
+}
+
+static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
+    int32_t x = admit(l, event, row);
+    if (x < 0)
+        return REDAN_E_INVAL;
+    int64_t ts;
+    memcpy(&ts, row, sizeof ts);
+    if (!stamped || now < ts)
+        now = ts;
+    if (l->has_high_water && l->high_water > now)
+        now = l->high_water;
+    rdn_lane_judge(l, (uint32_t)x, row, now, ret);
+    return 0;
+}
+
+static int enter(struct redan_lane *l, const void *data) {
+    rdn_tag_lane(l, "redan_eval");
+    if (!*l->eng->alive)
+        return REDAN_E_CLOSED;
+    return data && rdn_lane_sync(l) ? 0 : REDAN_E_INVAL;
+}
+
+int redan_eval(redan_lane *l, uint32_t event, const void *data, redan_verdict *ret) {
+    int rc = enter(l, data);
+    if (rc < 0)
+        return rc;
+    start_verdicts(l->b);
+    return judge(l, event, data, false, 0, ret);
+}
+
+int redan_eval_at(redan_lane *l, uint32_t event, const void *data, int64_t now_ns, redan_verdict *ret) {
+    int rc = enter(l, data);
+    if (rc < 0)
+        return rc;
+    start_verdicts(l->b);
+    return judge(l, event, data, true, now_ns, ret);
+}
+
+static bool has_room(const struct rdn_binding *b) {
+    const struct redan_ruleset *rs = b->rs;
+    return b->ncodes + rs->max_codes <= b->cap_codes && b->nshadow + rs->max_codes <= b->cap_codes && b->nemits + rs->max_emits <= b->cap_emits &&
+           b->nvalues + rs->max_values <= b->cap_values && b->nundefined + rs->max_codes + rs->max_emits + rs->ir->nrules <= b->cap_undefined;
+}
+
+int redan_eval_batch(redan_lane *l, uint32_t event, const void *base, size_t stride, size_t n, redan_verdict *ret, size_t *ret_done) {
+    int rc = enter(l, base);
+    size_t done = 0;
+    if (rc == 0)
+        start_verdicts(l->b);
+    /* Emitted texts may lie in the frame's scratch, which the next event reuses: such a row ends the batch. */
+    for (bool more = true; rc == 0 && more && done < n && has_room(l->b);) {
+        rc = judge(l, event, (const uint8_t *)base + done * stride, false, 0, &ret[done]);
+        more = rc < 0 || !ret[done].nemits;
+        done += rc == 0;
+    }
+    *ret_done = done;
+    return rc;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * lane.c: opening, closing and adopting; routing; the thread tags of debug builds. */
+#include "host/host.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- thread tags ---- */
+#ifdef RDN_CHECK_TAGS
+__attribute__((noreturn)) static void broken(const char *call, const char *tag) {
+    fprintf(stderr, "redan: %s is [%s]: called from two threads at once\n", call, tag);
+    abort();
+}
+void rdn_tag_lane(struct redan_lane *l, const char *call) {
+    if (l->owned && !pthread_equal(l->owner, pthread_self()))
+        broken(call, "lane");
+    l->owner = pthread_self();
+    l->owned = true;
+}
+void rdn_tag_setup_begin(struct redan_engine *e, const char *call) {
+    if (atomic_exchange(&e->in_setup, 1))
+        broken(call, "setup");
+}
+void rdn_tag_setup_end(struct redan_engine *e) { atomic_store(&e->in_setup, 0); }
+#else
+void rdn_tag_lane(struct redan_lane *l, const char *call) { (void)l, (void)call; }
+void rdn_tag_setup_begin(struct redan_engine *e, const char *call) { (void)e, (void)call; }
+void rdn_tag_setup_end(struct redan_engine *e) { (void)e; }
+#endif
+
+/* ---- life ---- */
+bool rdn_lane_sync(struct redan_lane *l) {
+    struct rdn_active *a = atomic_load_explicit(&l->eng->active, memory_order_acquire);
+    if (__builtin_expect(a == l->active, 1))
+        return a != NULL;
+    struct rdn_binding *b = a->bind[l->index];
+    rdn_binding_carry(b, l->b);
+    l->b = b;
+    l->active = a;
+    /* From here on the older record is never touched again: the publisher may free it. */
+    atomic_store_explicit(&l->generation, a->generation, memory_order_release);
+    return true;
+}
+
+void redan_lane_idle(redan_lane *l) {
+    rdn_tag_lane(l, "redan_lane_idle");
+    rdn_lane_sync(l);
+}
+
+static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct redan_lane **ret, redan_error *reterr) {
+    if (o->index >= e->opt.lanes || e->lanes[o->index])
+        return rdn_fail(reterr, INVAL, "R3001", "lane %u is %s", o->index, o->index >= e->opt.lanes ? "out of range" : "open already");
+    struct rdn_active *a = atomic_load_explicit(&e->active, memory_order_relaxed);
+    if (a && a->rs->may_wait && !(o->flags & REDAN_LANE_MAY_WAIT))
+        return rdn_fail(reterr, INVAL, "R3007", "'%.60s' calls plugins or kernels; open the lane with MAY_WAIT", a->rs->ir->name);
+    struct redan_lane *l = rdn_zalloc(&e->mem, sizeof *l);
+    if (!l)
+        return rdn_fail(reterr, NOMEM, "", "no memory for a lane");
+    l->eng = e;
+    l->index = o->index;
+    l->flags = o->flags;
+    int rc = a ? rdn_binding_open(a->rs, l, &a->bind[l->index], reterr) : 0;
+    if (rc < 0) {
+        rdn_free(&e->mem, l, sizeof *l);
+        return rc;
+    }
+    rdn_lane_sync(l);
+    e->lanes[l->index] = l;
+    *ret = l;
+    return 0;
+}
+
+int redan_lane_open(redan_engine *e, const redan_lane_options *opt, redan_lane **ret, redan_error *reterr) {
+    redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
+    if (opt && opt->size != sizeof o)
+        return rdn_fail(reterr, INVAL, "", "redan_lane_options.size is %u", opt->size);
+    if (opt)
+        o = *opt;
+    pthread_mutex_lock(&e->lock);
+    int rc = open_lane(e, &o, ret, reterr);
+    pthread_mutex_unlock(&e->lock);
+    return rc;
+}
+
+static void drop_binding(struct rdn_active *a, uint32_t index) {
+    rdn_binding_close(a->bind[index]);
+    a->bind[index] = NULL;
+}
+
+void redan_lane_close(redan_lane *l) {
+    if (!l)
+        return;
+    rdn_tag_lane(l, "redan_lane_close");
+    struct redan_engine *e = l->eng;
+    pthread_mutex_lock(&e->lock);
+    struct rdn_active *act = atomic_load_explicit(&e->active, memory_order_relaxed);
+    if (act)
+        drop_binding(act, l->index);
+    for (struct rdn_active *a = e->retired; a; a = a->older)
+        drop_binding(a, l->index);
+    e->lanes[l->index] = NULL;
+    pthread_mutex_unlock(&e->lock);
+    rdn_free(&e->mem, l, sizeof *l);
+}
+
+/* ---- routing ---- */
+/* FNV-1a 32 of the text of the partition field (LANGUAGE.md chapter 9). */
+static uint32_t key_hash(const struct redan_engine *e, const struct rdn_event *ev, const uint8_t *row) {
+    const struct rdn_field *f = &ev->fields[ev->part_field];
+    struct rdn_cell c;
+    rdn_row_field(ev, f, row, &c);
+    char num[RDN_TEXT_MAX];
+    uint32_t len;
+    switch (f->type->kind) {
+    case RDN_K_INT:
+        return rdn_fnv32(num, rdn_text_i64(num, c.i));
+    case RDN_K_ENUM:
+        return rdn_fnv32(f->type->members[c.i], strlen(f->type->members[c.i]));
+    case RDN_K_SYM: {
+        const char *t = rdn_sym_text(e->syms, (uint32_t)c.i, &len);
+        return rdn_fnv32(t, len);
+    }
+    default:
+        return rdn_fnv32(c.t.p, c.t.len);
+    }
+}
+
+uint32_t rdn_route_lane(const struct redan_engine *e, const struct rdn_event *ev, const uint8_t *row, uint32_t lanes) {
+    if (ev->part_field < 0 || lanes == 1)
+        return lanes == 1 ? 0 : REDAN_ALL_LANES;
+    return key_hash(e, ev, row) % lanes;
+}
+
+static int64_t raise_high_water(struct redan_engine *e, int64_t ts) {
+    bool first = false;
+    if (atomic_compare_exchange_strong(&e->has_high_water, &first, true))
+        atomic_store(&e->high_water, ts);
+    int64_t h = atomic_load(&e->high_water);
+    while (h < ts && !atomic_compare_exchange_weak(&e->high_water, &h, ts))
+        ;
+    return h > ts ? h : ts;
+}
+
+int redan_route(redan_engine *e, uint32_t event, const void *data, uint32_t *ret_lane, int64_t *ret_now_ns) {
+    pthread_mutex_lock(&e->lock);                        /* keeps the record alive: the caller is no lane */
+    struct rdn_active *a = atomic_load_explicit(&e->active, memory_order_acquire);
+    int16_t x = a && event < atomic_load_explicit(&e->nevents, memory_order_acquire) ? a->evmap[event] : -1;
+    bool ok = x >= 0 && rdn_row_valid(&a->rs->ir->events[x], data, rdn_sym_count(e->syms));
+    if (ok)
+        *ret_lane = rdn_route_lane(e, &a->rs->ir->events[x], data, e->opt.lanes);
+    pthread_mutex_unlock(&e->lock);
+    if (!ok)
+        return REDAN_E_INVAL;
+    int64_t ts;
+    memcpy(&ts, data, sizeof ts);
+    *ret_now_ns = raise_high_water(e, ts);
+    return 0;
+}
