@@ -18,8 +18,7 @@ static const struct { const char *text; uint8_t arity; } ops[RDN_OP_COUNT] = {
 unsigned rdn_op_arity(enum rdn_op op) { return ops[op].arity; }
 const char *rdn_op_text(enum rdn_op op) { return ops[op].text; }
 
-const char *rdn_cause_text(enum rdn_cause cause)
-{
+const char *rdn_cause_text(enum rdn_cause cause) {
     switch (cause) {
     case RDN_DEFINED: return "defined";
 #define CAUSE(name, number, text) case RDN_CAUSE_##name: return text;
@@ -29,8 +28,7 @@ const char *rdn_cause_text(enum rdn_cause cause)
     return "?";
 }
 
-const char *rdn_verb_text(enum rdn_verb verb)
-{
+const char *rdn_verb_text(enum rdn_verb verb) {
     switch (verb) {
     case RDN_V_ACCEPT: return "accept";
     case RDN_V_THROTTLE: return "throttle";
@@ -44,8 +42,7 @@ const char *rdn_verb_text(enum rdn_verb verb)
     return "?";
 }
 
-enum rdn_cell_type rdn_cell_of(const struct rdn_type *t)
-{
+enum rdn_cell_type rdn_cell_of(const struct rdn_type *t) {
     switch ((enum rdn_kind)t->kind) {
     case RDN_K_BOOL: return RDN_TY_B1;
     case RDN_K_FLOAT: return RDN_TY_F64;
@@ -59,8 +56,7 @@ enum rdn_cell_type rdn_cell_of(const struct rdn_type *t)
     return RDN_TY_I64;
 }
 
-struct rdn_ir *rdn_ir_new(struct rdn_arena *arena, struct rdn_syms *syms)
-{
+struct rdn_ir *rdn_ir_new(struct rdn_arena *arena, struct rdn_syms *syms) {
     struct rdn_ir *ir = rdn_new(arena, struct rdn_ir);
     ir->arena = arena;
     ir->syms = syms;
@@ -74,8 +70,7 @@ struct rdn_ir *rdn_ir_new(struct rdn_arena *arena, struct rdn_syms *syms)
     return ir;
 }
 
-uint32_t rdn_ir_span(struct rdn_ir *ir, uint32_t a, uint32_t b)
-{
+uint32_t rdn_ir_span(struct rdn_ir *ir, uint32_t a, uint32_t b) {
     /* Parts of one expression often stand at the same place: remember the last. */
     const struct rdn_span *last = &ir->spans.v[ir->spans.n - 1];
     if (ir->spans.n > 1 && last->a == a && last->b == b)
@@ -89,8 +84,7 @@ uint32_t rdn_ir_span(struct rdn_ir *ir, uint32_t a, uint32_t b)
 /* The bytes two constants must share to be one: type, scale, language type, cause, value. */
 struct const_key { uint32_t ltype; uint8_t type, scale, cause, zero; unsigned char val[16]; };
 
-static const void *const_payload(enum rdn_cell_type type, const struct rdn_type *ltype, const struct rdn_cell *c, size_t *ret_len)
-{
+static const void *const_payload(enum rdn_cell_type type, const struct rdn_type *ltype, const struct rdn_cell *c, size_t *ret_len) {
     *ret_len = 0;
     switch (type) {
     case RDN_TY_STR: *ret_len = c->t.len; return c->t.p;
@@ -102,8 +96,7 @@ static const void *const_payload(enum rdn_cell_type type, const struct rdn_type 
 }
 
 /* Copies the payload into the arena, terminated, and points the cell at it. */
-static void const_own(struct rdn_arena *arena, enum rdn_cell_type type, const void *data, size_t len, struct rdn_cell *c)
-{
+static void const_own(struct rdn_arena *arena, enum rdn_cell_type type, const void *data, size_t len, struct rdn_cell *c) {
     char *copy = rdn_arena_alloc(arena, len + 1);
     if (len)
         memcpy(copy, data, len);
@@ -115,8 +108,7 @@ static void const_own(struct rdn_arena *arena, enum rdn_cell_type type, const vo
         c->w = (const int64_t *)(void *)copy;
 }
 
-uint32_t rdn_ir_const(struct rdn_ir *ir, enum rdn_cell_type type, unsigned scale, const struct rdn_type *ltype, const struct rdn_cell *val)
-{
+uint32_t rdn_ir_const(struct rdn_ir *ir, enum rdn_cell_type type, unsigned scale, const struct rdn_type *ltype, const struct rdn_cell *val) {
     size_t len;
     const void *data = val->cause ? (len = 0, NULL) : const_payload(type, ltype, val, &len);
     struct const_key head = { ltype->index, (uint8_t)type, (uint8_t)scale, val->cause, 0, { 0 } };
@@ -144,8 +136,7 @@ uint32_t rdn_ir_const(struct rdn_ir *ir, enum rdn_cell_type type, unsigned scale
 }
 
 rdn_id rdn_ir_node(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type, unsigned scale, const struct rdn_type *ltype,
-                   rdn_id a, rdn_id b, rdn_id c, uint32_t aux, uint32_t span, unsigned flags)
-{
+                   rdn_id a, rdn_id b, rdn_id c, uint32_t aux, uint32_t span, unsigned flags) {
     struct rdn_node *n = rdn_push(ir->arena, &ir->nodes);
     *n = (struct rdn_node){ (uint8_t)op, (uint8_t)type, (uint8_t)scale, (uint8_t)flags, a, b, c, aux, span };
     rdn_push_val(ir->arena, &ir->ltypes, ltype->index);
@@ -153,16 +144,14 @@ rdn_id rdn_ir_node(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type, u
 }
 
 rdn_id rdn_ir_node_n(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type, unsigned scale, const struct rdn_type *ltype,
-                     const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags)
-{
+                     const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags) {
     uint32_t first = ir->args.n;
     for (uint32_t i = 0; i < nargs; i++)
         rdn_push_val(ir->arena, &ir->args, args[i]);
     return rdn_ir_node(ir, op, type, scale, ltype, first, nargs, c, aux, span, flags);
 }
 
-const rdn_id *rdn_node_args(const struct rdn_ir *ir, const struct rdn_node *n, rdn_id buf[3], uint32_t *ret_n)
-{
+const rdn_id *rdn_node_args(const struct rdn_ir *ir, const struct rdn_node *n, rdn_id buf[3], uint32_t *ret_n) {
     unsigned arity = ops[n->op].arity;
     if (arity == RDN_NARY) {
         *ret_n = n->b;
@@ -175,8 +164,7 @@ const rdn_id *rdn_node_args(const struct rdn_ir *ir, const struct rdn_node *n, r
     return buf;
 }
 
-void rdn_ir_linecol(const struct rdn_ir *ir, uint32_t span, uint32_t *line, uint32_t *col)
-{
+void rdn_ir_linecol(const struct rdn_ir *ir, uint32_t span, uint32_t *line, uint32_t *col) {
     uint32_t at = span < ir->spans.n ? ir->spans.v[span].a : 0, bol = 0;
     if (at > ir->source_len)
         at = ir->source_len;
@@ -192,8 +180,7 @@ void rdn_ir_linecol(const struct rdn_ir *ir, uint32_t span, uint32_t *line, uint
 /* ---- sealing ---- */
 
 /* LATE, CALLS and EACH of every operand belong to the node too. Operands come first, so one pass is enough. */
-static void inherit_flags(struct rdn_ir *ir)
-{
+static void inherit_flags(struct rdn_ir *ir) {
     const unsigned pass = RDN_NODE_LATE | RDN_NODE_CALLS | RDN_NODE_EACH;
     for (rdn_id id = 1; id < ir->nodes.n; id++) {
         struct rdn_node *n = &ir->nodes.v[id];
@@ -213,8 +200,7 @@ static void inherit_flags(struct rdn_ir *ir)
 
 /* Two rounds over one list: count, then fill. `at` finds the slot of an event's list. */
 struct lists { uint32_t *v, n; };
-static void list_add(struct rdn_ir *ir, struct lists *l, uint32_t index, bool fill)
-{
+static void list_add(struct rdn_ir *ir, struct lists *l, uint32_t index, bool fill) {
     if (fill) {
         if (!l->v)
             l->v = rdn_new_n(ir->arena, uint32_t, l->n ? l->n : 1), l->n = 0;
@@ -223,8 +209,7 @@ static void list_add(struct rdn_ir *ir, struct lists *l, uint32_t index, bool fi
     l->n++;
 }
 
-static void index_events(struct rdn_ir *ir, struct lists (*by)[4], bool fill)
-{
+static void index_events(struct rdn_ir *ir, struct lists (*by)[4], bool fill) {
     for (uint32_t w = 0; w < ir->nwindows; w++) {
         const struct rdn_window *win = &ir->windows[w];
         list_add(ir, &by[win->event][win->accepted ? 1 : 0], w, fill);
@@ -235,8 +220,7 @@ static void index_events(struct rdn_ir *ir, struct lists (*by)[4], bool fill)
         list_add(ir, &by[ir->rules[r].event][3], r, fill);
 }
 
-static unsigned action_flags(const struct rdn_ir *ir, const struct rdn_action *a)
-{
+static unsigned action_flags(const struct rdn_ir *ir, const struct rdn_action *a) {
     const struct rdn_node *nodes = ir->nodes.v;
     unsigned f = nodes[a->points].flags;
     for (uint32_t i = 0; i < a->nmsg; i++)
@@ -247,8 +231,7 @@ static unsigned action_flags(const struct rdn_ir *ir, const struct rdn_action *a
 }
 
 /* A rule is late when anything of it reads score, be it only a message. */
-static void rule_flags(const struct rdn_ir *ir, struct rdn_rule *r)
-{
+static void rule_flags(const struct rdn_ir *ir, struct rdn_rule *r) {
     unsigned f = ir->nodes.v[r->when].flags;
     for (uint32_t i = 0; i < r->nacts; i++)
         f |= action_flags(ir, &r->acts[i]);
@@ -258,8 +241,7 @@ static void rule_flags(const struct rdn_ir *ir, struct rdn_rule *r)
     r->calls |= (f & RDN_NODE_CALLS) != 0;
 }
 
-void rdn_ir_seal(struct rdn_ir *ir)
-{
+void rdn_ir_seal(struct rdn_ir *ir) {
     inherit_flags(ir);
     struct lists (*by)[4] = rdn_arena_alloc(ir->arena, sizeof *by * (ir->nevents + 1));
     index_events(ir, by, false);

@@ -11,8 +11,7 @@
 #include "rdn_coef.h"
 
 /* c[n-1] down to c[0], one fma a step. */
-RDN_FN double rdn_poly(RDN_TABLE_PTR c, int n, double x)
-{
+RDN_FN double rdn_poly(RDN_TABLE_PTR c, int n, double x) {
     double p = c[n - 1];
     for (int k = n - 2; k >= 0; k--)
         p = RDN_FMA(p, x, c[k]);
@@ -27,8 +26,7 @@ RDN_FN double rdn_poly(RDN_TABLE_PTR c, int n, double x)
 /* 2^n for a normal result. */
 RDN_FN double rdn_pow2(int n) { return rdn_from_bits((rdn_u64)(n + 1023) << 52); }
 
-RDN_FN double rdn_exp(double x)
-{
+RDN_FN double rdn_exp(double x) {
     if (x != x)
         return x;
     double c = x > 720.0 ? 720.0 : x;
@@ -41,8 +39,7 @@ RDN_FN double rdn_exp(double x)
     return y * rdn_pow2(a) * rdn_pow2(n - a);
 }
 
-RDN_FN double rdn_log(double x)
-{
+RDN_FN double rdn_log(double x) {
     if (x != x || x == RDN_INF)
         return x;
     if (x == 0.0)
@@ -67,8 +64,7 @@ RDN_FN double rdn_log(double x)
 }
 
 /* invnorm for 2^-54 <= p <= 1 - 2^-53: all that normal() needs. */
-RDN_FN double rdn_invnorm01(double p)
-{
+RDN_FN double rdn_invnorm01(double p) {
     double q = p - 0.5;
     if (q * q <= 0.180625) {
         double s = 0.180625 - q * q;
@@ -79,8 +75,7 @@ RDN_FN double rdn_invnorm01(double p)
     return (q < 0.0 ? -t : t) / rdn_poly(rdn_qt, 8, a);
 }
 
-RDN_FN double rdn_invnorm(double p)
-{
+RDN_FN double rdn_invnorm(double p) {
     if (!(p >= 0.0 && p <= 1.0))
         return RDN_NAN;
     if (p == 0.0)
@@ -93,8 +88,7 @@ RDN_FN double rdn_invnorm(double p)
     return -rdn_poly(rdn_pu, 8, b) / rdn_poly(rdn_qu, 8, b);
 }
 
-RDN_FN double rdn_normcdf(double x)
-{
+RDN_FN double rdn_normcdf(double x) {
     if (x != x)
         return x;
     double z = x < 0.0 ? -x : x;
@@ -107,16 +101,14 @@ RDN_FN double rdn_normcdf(double x)
 
 /* r * 2^-n for 0.5 <= r <= 1 and 0 <= n < 1100, rounded once as ldexp does: a normal result is exact, a subnormal one is a
  * single multiplication by a power of two from a value that is still normal. */
-RDN_FN double rdn_scale_down(double r, int n)
-{
+RDN_FN double rdn_scale_down(double r, int n) {
     if (n < 1000)
         return r * rdn_pow2(-n);
     return r * rdn_pow2(-900) * rdn_pow2(900 - n);
 }
 
 /* E(y) = 2^-y for y >= 0 (10.6): plain multiplications and additions, no fma. */
-RDN_FN double rdn_exp2m(double y)
-{
+RDN_FN double rdn_exp2m(double y) {
     if (y >= 1100.0)
         return 0.0;
     double n = RDN_FLOOR(y), f = y - n, r = rdn_e2[17];

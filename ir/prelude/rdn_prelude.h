@@ -45,13 +45,11 @@ typedef int64_t rdn_s64;
 #define RDN_FMA(a, b, c) __builtin_fma((a), (b), (c))
 #define RDN_SQRT(a) __builtin_sqrt(a)
 #define RDN_FLOOR(a) __builtin_floor(a)
-RDN_FN rdn_u64 rdn_bits(double x)
-{
+RDN_FN rdn_u64 rdn_bits(double x) {
     union { double f; rdn_u64 u; } v = { x };
     return v.u;
 }
-RDN_FN double rdn_from_bits(rdn_u64 b)
-{
+RDN_FN double rdn_from_bits(rdn_u64 b) {
     union { rdn_u64 u; double f; } v = { b };
     return v.f;
 }
@@ -63,8 +61,7 @@ RDN_FN double rdn_from_bits(rdn_u64 b)
 /* ---- random numbers ---- */
 
 /* Philox4x32-10: four words from a 64-bit key and a 128-bit counter. */
-RDN_FN void rdn_philox(rdn_u32 k0, rdn_u32 k1, rdn_u32 c[4])
-{
+RDN_FN void rdn_philox(rdn_u32 k0, rdn_u32 k1, rdn_u32 c[4]) {
     rdn_u32 c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
     for (int i = 0; i < 10; i++) {
         rdn_u64 p0 = (rdn_u64)0xd2511f53u * c0, p1 = (rdn_u64)0xcd9e8d57u * c2;
@@ -82,16 +79,14 @@ RDN_FN void rdn_philox(rdn_u32 k0, rdn_u32 k1, rdn_u32 c[4])
 }
 
 /* 53 bits of a pair of words, high one first, to the open interval (0, 1). */
-RDN_FN double rdn_unit(rdn_u32 high, rdn_u32 low)
-{
+RDN_FN double rdn_unit(rdn_u32 high, rdn_u32 low) {
     rdn_u64 m = ((rdn_u64)high << 32 | low) >> 11;
     double u = ((double)m + 0.5) * 0x1p-53;
     return u < 1.0 ? u : 1.0 - 0x1p-53;
 }
 
 /* Elements 2 * pair and 2 * pair + 1 of uniform(seed, i, k) in that stream. */
-RDN_FN void rdn_uniform2(rdn_s64 seed, rdn_s64 i, rdn_u32 pair, rdn_u32 stream, double ret[2])
-{
+RDN_FN void rdn_uniform2(rdn_s64 seed, rdn_s64 i, rdn_u32 pair, rdn_u32 stream, double ret[2]) {
     rdn_u64 s = (rdn_u64)seed, n = (rdn_u64)i;
     rdn_u32 c[4];
     c[0] = (rdn_u32)n;
@@ -109,8 +104,7 @@ RDN_FN void rdn_uniform2(rdn_s64 seed, rdn_s64 i, rdn_u32 pair, rdn_u32 stream, 
 #define RDN_STRIPES 16u
 
 /* The sum of one leaf: 16 stripes, folded by halves. The folding order is part of the language. */
-RDN_FN double rdn_fold_stripes(double s[16])
-{
+RDN_FN double rdn_fold_stripes(double s[16]) {
     for (rdn_u32 h = RDN_STRIPES / 2; h; h >>= 1)
         for (rdn_u32 j = 0; j < h; j++)
             s[j] += s[j + h];
@@ -118,13 +112,11 @@ RDN_FN double rdn_fold_stripes(double s[16])
 }
 
 /* Order of doubles that are not NaN by their bits: -0.0 stands before 0.0. Compare as signed integers. */
-RDN_FN rdn_s64 rdn_order(double x)
-{
+RDN_FN rdn_s64 rdn_order(double x) {
     rdn_u64 b = rdn_bits(x);
     return (rdn_s64)(b ^ ((rdn_u64)((rdn_s64)b >> 63) >> 1));
 }
-RDN_FN double rdn_from_order(rdn_s64 k)
-{
+RDN_FN double rdn_from_order(rdn_s64 k) {
     rdn_u64 b = (rdn_u64)k;
     return rdn_from_bits(b ^ ((rdn_u64)(k >> 63) >> 1));
 }

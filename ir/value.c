@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * value.c: values as text, as hashes, and in event rows.
+ *
+ * rdn_row_field, rdn_row_valid  [any] [hot]
+ * rdn_value_hash                [any] [hot]
+ * rdn_value_text, _json         [any]        off the hot path: records, messages, explain */
+#include "base/hash.h"
+#include "base/text.h"
+#include "ir/ir.h"
+#include <math.h>
+#include <string.h>
+
+static const char *text_of(const struct rdn_syms *syms, const struct rdn_type *t, const struct rdn_cell *c, uint32_t *ret_len) {
+    *ret_len = 0;
+    if (t->kind == RDN_K_SYM) {
+        bool known = syms && c->i >= 0 && c->i < (int64_t)rdn_sym_count(syms);
+        return known ? rdn_sym_text(syms, (uint32_t)c->i, ret_len) : "";
+    }
+    if (t->kind == RDN_K_ENUM) {
+        const char *s = (uint64_t)c->i < t->n ? t->members[c->i] : "";
+        *ret_len = (uint32_t)strlen(s);
+        return s;
+    }
+    *ret_len = c->t.len;
+    return c->t.p;
+}
+
+static uint64_t float_bits(double v) {
+    uint64_t b = 0x7ff8000000000000u;                    /* one NaN, whatever the CPU made */
+    v += 0.0;                                            /* one zero */
+    if (v == v)
+        memcpy(&b, &v, sizeof b);
+    return b;
+}
+
+uint64_t rdn_value_hash(const struct rdn_ir *ir, const struct rdn_type *t, const struct rdn_cell *c) {
+    switch ((enum rdn_kind)t->kind) {
+    case RDN_K_SYM:
+        if (c->i >= 0 && c->i < (int64_t)rdn_sym_count(ir->syms))
+            return rdn_mix64(rdn_sym_hash(ir->syms, (uint32_t)c->i));
+        return rdn_mix64(RDN_FNV64_INIT);
+    case RDN_K_STR: case RDN_K_TEXT:
+        return rdn_mix64(rdn_fnv64(c->t.p, c->t.len));
+    case RDN_K_FLOAT:
+        return rdn_mix64(float_bits(c->f));
+    case RDN_K_DEC:
+        return rdn_mix64((uint64_t)c->d);
+    case RDN_K_BOOL: case RDN_K_INT: case RDN_K_TIME: case RDN_K_DUR: case RDN_K_DATE: case RDN_K_ENUM:
+        return rdn_mix64((uint64_t)c->i);
+    case RDN_K_ARR: case RDN_K_EVENT: case RDN_K_NONE: case RDN_K_COUNT:
+        break;
+    }
+    return 0;                                            /* nothing hashes those */
+}
+
+/* The two text forms differ in quotes, in a float's last ".0", and in what an undefined value is. */
+struct form { struct rdn_buf *b; const struct rdn_syms *syms; bool json; };
+
+static void put_quoted(const struct form *f, const char *s, size_t n) {
+    if (f->json)
+        rdn_buf_json(f->b, s, n);
+    else
+        rdn_buf_put(f->b, s, n);
+}
+
+static void put_float(const struct form *f, double v) {
+    char s[RDN_TEXT_MAX];
+    size_t n = f->json ? rdn_text_float(s, v) : rdn_text_float_short(s, v);
+    if (isfinite(v))
+        rdn_buf_put(f->b, s, n);
+    else
+        put_quoted(f, s, n);
+}
+
+/* Elements of an array from *at on; `dim` 0 is the outer one. */
+static void put_array(const struct form *f, const struct rdn_type *t, const struct rdn_cell *c, unsigned dim, uint32_t *at) {
+    rdn_buf_putc(f->b, '[');
+    for (unsigned i = 0; i < t->dim[dim]; i++) {
+        if (i)
+            rdn_buf_putc(f->b, ',');
+        if (dim + 1u < t->ndim)
+            put_array(f, t, c, dim + 1, at);
+        else if (t->elem == RDN_K_FLOAT)
+            put_float(f, c->v[(*at)++]);
+        else {
+            char s[RDN_TEXT_MAX];
+            rdn_buf_put(f->b, s, rdn_text_i64(s, c->w[(*at)++]));
+        }
+    }
+    rdn_buf_putc(f->b, ']');
+}
+
+static void put_value(const struct form *f, const struct rdn_type *t, const struct rdn_cell *c) {
+    char s[RDN_TEXT_MAX];
+    uint32_t len, at = 0;
+    const char *p;
+    if (c->cause) {
+        rdn_buf_puts(f->b, f->json ? "null" : "undefined");
+        return;
+    }
+    switch ((enum rdn_kind)t->kind) {
+    case RDN_K_BOOL: rdn_buf_puts(f->b, c->i ? "true" : "false"); return;
+    case RDN_K_INT: rdn_buf_put(f->b, s, rdn_text_i64(s, c->i)); return;
+    case RDN_K_FLOAT: put_float(f, c->f); return;
+    case RDN_K_DEC: put_quoted(f, s, rdn_text_dec(s, c->d, t->scale)); return;
+    case RDN_K_TIME: case RDN_K_DUR:
+        if (f->json)
+            rdn_buf_put(f->b, s, rdn_text_i64(s, c->i));
+        else
+            rdn_buf_put(f->b, s, t->kind == RDN_K_TIME ? rdn_text_time(s, c->i) : rdn_text_dur(s, c->i));
+        return;
+    case RDN_K_DATE: put_quoted(f, s, rdn_text_date(s, (int32_t)c->i)); return;
+    case RDN_K_SYM: case RDN_K_STR: case RDN_K_ENUM: case RDN_K_TEXT:
+        p = text_of(f->syms, t, c, &len);
+        put_quoted(f, p, len);
+        return;
+    case RDN_K_ARR: put_array(f, t, c, 0, &at); return;
+    case RDN_K_EVENT: rdn_buf_puts(f->b, t->members[0]); return;
+    case RDN_K_NONE: case RDN_K_COUNT: break;
+    }
+    rdn_buf_puts(f->b, f->json ? "null" : "none");
+}
+
+void rdn_value_text(struct rdn_buf *b, const struct rdn_syms *syms, const struct rdn_type *t, const struct rdn_cell *c) {
+    put_value(&(struct form){ b, syms, false }, t, c);
+}
+
+void rdn_value_json(struct rdn_buf *b, const struct rdn_syms *syms, const struct rdn_type *t, const struct rdn_cell *c) {
+    put_value(&(struct form){ b, syms, true }, t, c);
+}
+
+/* ---- rows ---- */
+
+static bool present(const struct rdn_field *f, const uint8_t *row) {
+    uint64_t bits;
+    if (!f->optional)
+        return true;
+    memcpy(&bits, row + 8, sizeof bits);
+    return bits >> f->present_bit & 1;
+}
+
+static uint64_t load(const uint8_t *p, unsigned size) {
+    uint64_t v = 0;
+    memcpy(&v, p, size);                                 /* little endian, as the executors that read rows are */
+    return v;
+}
+
+void rdn_row_field(const struct rdn_event *ev, const struct rdn_field *f, const uint8_t *row, struct rdn_cell *ret) {
+    (void)ev;
+    const uint8_t *p = row + f->offset;
+    ret->cause = present(f, row) ? RDN_DEFINED : RDN_CAUSE_MISSING;
+    if (ret->cause)
+        return;
+    switch ((enum rdn_kind)f->type->kind) {
+    case RDN_K_BOOL: case RDN_K_ENUM: ret->i = *p; return;
+    case RDN_K_INT: case RDN_K_TIME: case RDN_K_DUR: ret->i = (int64_t)load(p, 8); return;
+    case RDN_K_FLOAT: memcpy(&ret->f, p, sizeof ret->f); return;
+    case RDN_K_DEC: ret->d = (int64_t)load(p, 8); return;
+    case RDN_K_DATE: ret->i = (int32_t)(uint32_t)load(p, 4); return;
+    case RDN_K_SYM: ret->i = (int64_t)load(p, 4); return;
+    case RDN_K_STR:
+        ret->t.p = (const char *)p;
+        ret->t.len = (uint32_t)strnlen((const char *)p, f->type->n);
+        return;
+    case RDN_K_ARR: ret->v = (const double *)(const void *)p; return;
+    case RDN_K_TEXT: case RDN_K_EVENT: case RDN_K_NONE: case RDN_K_COUNT: break;
+    }
+    ret->i = 0;                                          /* not types of a field */
+}
+
+static bool str_valid(const uint8_t *p, size_t n) {
+    size_t i = strnlen((const char *)p, n);
+    while (i < n)
+        if (p[i++])
+            return false;
+    return true;
+}
+
+bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
+    for (uint32_t i = 0; i < ev->nfields; i++) {
+        const struct rdn_field *f = &ev->fields[i];
+        const uint8_t *p = row + f->offset;
+        unsigned kind = f->type->kind;
+        bool bad = kind == RDN_K_BOOL ? *p > 1 : kind == RDN_K_ENUM ? *p >= f->type->n : kind == RDN_K_SYM ? load(p, 4) >= nsyms
+                 : kind == RDN_K_STR ? !str_valid(p, f->type->n) : false;
+        if (bad && present(f, row))
+            return false;
+    }
+    return true;
+}
