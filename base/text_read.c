@@ -132,7 +132,7 @@ static bool add_term(struct exact *sum, const char *digits, unsigned n, unsigned
     rdn_i128 ns = 0;
     for (unsigned i = 0; i < whole; i++) {
         ns = ns * 10 + (digits[i] - '0');
-        if (ns > (rdn_i128)1 << 100)
+        if (ns > (rdn_i128)1 << 70)
             return false;                              /* out of int64 whatever follows */
     }
     /* Long division the other way: a fraction digit times the unit, carried down place by place. */
@@ -153,7 +153,7 @@ static bool add_term(struct exact *sum, const char *digits, unsigned n, unsigned
         over /= 10;
     }
     sum->ns += ns * unit + frac + (rdn_i128)over;
-    return sum->ns <= (rdn_i128)1 << 100;
+    return sum->ns <= (rdn_i128)1 << 70;
 }
 
 bool rdn_read_dur(const char *s, size_t n, int64_t *ret_ns) {

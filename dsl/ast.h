@@ -43,11 +43,13 @@ struct rdn_expr {
     struct rdn_cell val;                                 /* NUM and negated NUM: the value at type t */
     uint8_t src;                                         /* NAME: RDN_SRC_* */
     bool opt, idiv;                                      /* optional field; integer division (W0905) */
-    uint32_t index;                                      /* field, param, list, calendar, column or parameter it names */
+    bool sens; const struct rdn_type *asked;             /* private to check: typing depends on the wanted type; which was wanted last */
+    uint32_t index;                                      /* field, param, list, calendar, event or column it names; LOC: number of the
+                                                            parameter; kernels: then the counter, then the lets */
     struct rdn_d_window *w;                              /* NAME/IDX of a window; prev */
     struct rdn_expr **kx; uint32_t nkx;                  /* window read from another event: its keys, NAMEs of that event */
     struct rdn_d_let *let; struct rdn_d_fn *fn; struct rdn_d_call *pl; struct rdn_d_table *tb;
-    uint8_t builtin; uint32_t stream;                    /* CALL of builtins.def; normal and uniform */
+    uint8_t builtin; uint32_t stream;                    /* CALL: RDN_FN_* of builtins.h; normal and uniform */
 };
 
 /* pos: of the name; of a table key: where its type begins. */
@@ -62,12 +64,16 @@ struct rdn_decl {                                        /* first member of ever
     rdn_name name; struct rdn_span pos, kw;              /* of the name; of the keyword that opens it */
     struct rdn_span whole;                               /* the declaration, for fmt and doc */
     uint32_t index;                                      /* among its kind, in declared order */
+    uint32_t mark;                                       /* private to a pass: stamp of the last visit */
 };
-struct rdn_deps {                                        /* check: what an expression needs */
+/* check: what an expression needs. The lists hold what it names itself (seldom twice), not what its lets need in turn:
+ * follow lets.v[i]->deps for that. The rest counts lets and fns in. */
+struct rdn_deps {
     RDN_VEC(struct rdn_d_window *) wins; RDN_VEC(struct rdn_d_let *) lets; RDN_VEC(struct rdn_d_call *) calls;
-    bool score, host; uint32_t depth;
+    bool score, host, plug; uint32_t depth;              /* plug: makes a plugin or kernel call; host: kernels cannot have it */
+    struct rdn_d_window *last_obs;                       /* the last declared observed window of the same event that is read */
 };
-struct rdn_d_event { struct rdn_decl d; RDN_VEC(struct rdn_d_field) fields; };
+struct rdn_d_event { struct rdn_decl d; RDN_VEC(struct rdn_d_field) fields; uint64_t cost_ps; };
 struct rdn_d_param { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; struct rdn_expr *v, *lo, *hi;
                      struct rdn_cell val, vlo, vhi; };
 struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; RDN_VEC(struct rdn_expr *) xs;
@@ -75,7 +81,7 @@ struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_spa
 struct rdn_d_rowx { RDN_VEC(struct rdn_expr *) k; bool isdef; RDN_VEC(struct rdn_expr *) v; struct rdn_span pos; };
 struct rdn_d_table { struct rdn_decl d; RDN_VEC(struct rdn_d_field) keys; RDN_VEC(struct rdn_d_field) cols; RDN_VEC(struct rdn_d_rowx) rows;
                      const char *from; uint32_t from_len; struct rdn_span spos; bool host; uint32_t cap;
-                     RDN_VEC(struct rdn_row) vals; struct rdn_cell *def; };
+                     RDN_VEC(struct rdn_row) vals; struct rdn_cell *def; uint64_t row_bytes; };
 struct rdn_d_listref { rdn_name v; struct rdn_span pos; };
 struct rdn_d_session { uint8_t days; struct rdn_d_listref list; uint16_t open, close; RDN_VEC(struct rdn_d_listref) except; };  /* list.v NULL: days */
 struct rdn_d_calendar { struct rdn_decl d; const char *tz; uint32_t tz_len; struct rdn_span tzpos; RDN_VEC(struct rdn_d_session) ss; };

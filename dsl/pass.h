@@ -48,12 +48,14 @@ double rdn_num_f64(const struct rdn_num *, bool neg);    /* nearest; inf beyond 
 
 /* check.c and its parts: names, types, windows, rules, tests. Adds diagnostics sorted by position; true if there are no errors. */
 bool rdn_check(struct rdn_pass *);
+/* Types one expression of an empty file (`eval`): names are `locals` (src LOC, index). The type of the value; raises. */
+const struct rdn_type *rdn_check_expr(struct rdn_pass *, struct rdn_expr *, const struct rdn_d_param_ *locals, uint32_t nlocals);
 /* lower.c: the checked tree as IR. */
 struct rdn_ir *rdn_lower(struct rdn_pass *);
 /* lower.c, for constants: lowers a typed constant expression into a scratch IR and folds it (check: E0417, defaults). */
 void rdn_const_eval(struct rdn_pass *, struct rdn_expr *, struct rdn_cell *ret);
 /* schema.c: row layout and its canonical text from a declaration. cost.c: chapter 14. winhash.c: chapter 13. */
-void rdn_schema_layout(struct rdn_pass *, const struct rdn_d_event *, struct rdn_event *ret);
-void rdn_costs(struct rdn_pass *, uint64_t *event_ps);   /* fills cost_ps and key_bytes of windows and rules; event_ps by event index */
+void rdn_schema_layout(struct rdn_pass *, const struct rdn_d_event *, struct rdn_event *ret);   /* all but part_field, cost_ps and the lists */
+void rdn_costs(struct rdn_pass *);                       /* rdn_check has called it: cost_ps of events, windows, rules; key_bytes, row_bytes */
 const char *rdn_window_canon(struct rdn_pass *, struct rdn_d_window *);
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cpu.h: what native code needs of the processor and of the thread's floating-point mode. */
+#ifndef RDN_CPU_H
+#define RDN_CPU_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NULL when x64 code can run here, else the first feature that is missing ("fma"). [any] */
+const char *rdn_cpu_lacks(void);
+
+/* MXCSR's control bits as the language wants them: nearest even, subnormals on, exceptions masked. */
+#if defined(__x86_64__)
+#define RDN_MXCSR 0x1f80u
+#define RDN_MXCSR_MASK 0xffc0u                           /* the status flags below bit 6 are anybody's */
+static inline uint32_t rdn_fpmode_get(void) { return __builtin_ia32_stmxcsr(); }
+static inline void rdn_fpmode_set(uint32_t v) { __builtin_ia32_ldmxcsr(v); }
+static inline bool rdn_fpmode_ok(uint32_t v) { return (v & RDN_MXCSR_MASK) == RDN_MXCSR; }
+#else
+#define RDN_MXCSR 0u
+static inline uint32_t rdn_fpmode_get(void) { return 0; }
+static inline void rdn_fpmode_set(uint32_t v) { (void)v; }
+static inline bool rdn_fpmode_ok(uint32_t v) { (void)v; return true; }
+#endif
+const char *rdn_fpmode_text(uint32_t mxcsr);             /* "flush-to-zero", "another rounding mode", ... */
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Code memory: both kinds run code, no page is writable and executable, MDWE and a filter that denies PROT_EXEC, fork,
+ * a full and a fragmented arena, poisoned memory after a drop. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "jit/code_arena.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+enum { UNIT = RDN_CODE_UNIT };
+static const enum rdn_code_kind kinds[] = {RDN_CODE_ALIAS, RDN_CODE_MEMFD};
+
+/* mov eax, v; ret */
+static void code_returning(uint8_t code[6], uint32_t v) {
+    code[0] = 0xb8;
+    memcpy(code + 1, &v, 4);
+    code[5] = 0xc3;
+}
+static uint32_t call(const struct rdn_code *c) {
+    uint32_t (*f)(void);
+    memcpy(&f, &c->rx, sizeof f);
+    return f();
+}
+static struct rdn_code put(struct rdn_code_arena *a, size_t bytes, uint32_t v) {
+    uint8_t *buf = calloc(1, bytes);
+    struct rdn_code c = {0};
+    code_returning(buf, v);
+    redan_error err = {0};
+    if (rdn_code_put(a, buf, bytes, &c, &err))
+        fail_msg("put %zu bytes: %s", bytes, err.text);
+    free(buf);
+    return c;
+}
+
+static void test_runs(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct rdn_code_arena *a;
+        assert_int_equal(rdn_code_arena_open_kind(kinds[k], 1 << 20, &rdn_libc_mem, &a, NULL), 0);
+        assert_int_equal(rdn_code_arena_kind(a), kinds[k]);
+        struct rdn_code c = put(a, 6, 42 + k), d = put(a, 2 * UNIT, 7);
+        assert_int_equal(call(&c), 42 + k);
+        assert_int_equal(call(&d), 7);
+        assert_int_equal(rdn_code_arena_used(a), 3 * UNIT);
+        assert_int_equal(c.rx[6], 0xcc);                 /* the rest of a unit traps */
+        const uint8_t *was = c.rx;
+        rdn_code_drop(a, &c);
+        assert_null(c.rx);
+        for (unsigned i = 0; i < UNIT; i++)
+            assert_int_equal(was[i], 0xcc);
+        struct rdn_code e = put(a, 6, 99);               /* the same place again */
+        assert_ptr_equal(e.rx, was);
+        assert_int_equal(call(&e), 99);
+        rdn_code_drop(a, &d);
+        rdn_code_drop(a, &e);
+        rdn_code_drop(a, &e);                            /* an empty one is fine */
+        assert_int_equal(rdn_code_arena_used(a), 0);
+        rdn_code_arena_close(a);
+    }
+}
+
+static void test_w_xor_x(void **state) {
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct rdn_code_arena *a;
+        assert_int_equal(rdn_code_arena_open_kind(kinds[k], 1 << 20, &rdn_libc_mem, &a, NULL), 0);
+        struct rdn_code c = put(a, 6, 1);
+        char line[512];
+        bool seen = false;
+        FILE *f = fopen("/proc/self/maps", "r");
+        while (f && fgets(line, sizeof line, f)) {
+            unsigned long lo, hi;
+            char prot[8];
+            if (sscanf(line, "%lx-%lx %7s", &lo, &hi, prot) != 3)
+                continue;
+            if (strchr(prot, 'w') && strchr(prot, 'x'))
+                fail_msg("kind %u: writable and executable: %s", k, line);
+            if ((uintptr_t)c.rx >= lo && (uintptr_t)c.rx < hi) {
+                seen = true;
+                assert_string_equal(prot, "r-xs");
+            }
+        }
+        assert_true(f && seen);
+        fclose(f);
+        rdn_code_drop(a, &c);
+        rdn_code_arena_close(a);
+    }
+}
+
+static void test_full_and_fragments(void **state) {
+    (void)state;
+    struct rdn_code_arena *a;
+    struct rdn_code c[16];
+    redan_error err = {0};
+    uint8_t code[6];
+    assert_int_equal(rdn_code_arena_open(16 * UNIT, &rdn_libc_mem, &a, NULL), 0);
+    for (unsigned i = 0; i < 16; i++)
+        c[i] = put(a, 6, i);
+    code_returning(code, 1);
+    struct rdn_code none = {0};
+    assert_int_equal(rdn_code_put(a, code, 6, &none, &err), REDAN_E_FULL);
+    assert_string_equal(err.id, "R2103");
+    assert_non_null(strstr(err.text, "code arena full"));
+    assert_null(none.rx);
+    for (unsigned i = 0; i < 16; i += 2)                 /* every second unit is free: 8 units, no two together */
+        rdn_code_drop(a, &c[i]);
+    uint8_t *two = calloc(1, 2 * UNIT);
+    assert_int_equal(rdn_code_put(a, two, 2 * UNIT, &none, &err), REDAN_E_FULL);
+    rdn_code_drop(a, &c[3]);                             /* units 2, 3, 4 */
+    struct rdn_code d = put(a, 3 * UNIT, 5);
+    assert_int_equal(call(&d), 5);
+    for (unsigned i = 1; i < 16; i += 2)
+        if (i != 3)
+            assert_int_equal(call(&c[i]), i);            /* the neighbours are untouched */
+    free(two);
+    assert_int_equal(rdn_code_put(a, code, 0, &none, &err), REDAN_E_INVAL);
+    rdn_code_arena_close(a);
+}
+
+/* Runs `f` in a child; returns its exit status, 128 + signal when it died of one. */
+static int in_child(int (*f)(void)) {
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid)
+        _exit(f());
+    int st;
+    assert_int_equal(waitpid(pid, &st, 0), pid);
+    return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+static struct rdn_code_arena *parents;
+static struct rdn_code parents_code;
+
+static int child_of_fork(void) {
+    redan_error err = {0};
+    struct rdn_code c = {0};
+    uint8_t code[6];
+    code_returning(code, 3);
+    if (rdn_code_arena_alive(parents))
+        return 1;
+    if (rdn_code_put(parents, code, 6, &c, &err) != REDAN_E_CLOSED || strcmp(err.id, "R2108"))
+        return 2;
+    unsigned char vec;
+    if (mincore((void *)(uintptr_t)parents_code.rx, UNIT, &vec) == 0 || errno != ENOMEM)
+        return 3;                                        /* the views are not there */
+    rdn_code_drop(parents, &parents_code);               /* and closing is harmless */
+    rdn_code_arena_give(parents);
+    struct rdn_code_arena *own;
+    if (rdn_code_arena_take(&own, &err) || rdn_code_put(own, code, 6, &c, &err) || call(&c) != 3)
+        return 4;                                        /* the child may open its own */
+    return 0;
+}
+
+static void test_fork(void **state) {
+    (void)state;
+    assert_int_equal(rdn_code_arena_take(&parents, NULL), 0);
+    parents_code = put(parents, 6, 11);
+    assert_int_equal(in_child(child_of_fork), 0);
+    assert_true(rdn_code_arena_alive(parents));
+    assert_int_equal(call(&parents_code), 11);
+    rdn_code_drop(parents, &parents_code);
+    rdn_code_arena_give(parents);
+}
+
+static int child_mdwe(void) {
+    struct rdn_code_arena *a;
+    struct rdn_code c;
+    uint8_t code[6];
+    if (prctl(PR_SET_MDWE, 1ul, 0ul, 0ul, 0ul))
+        return 77;
+    void *p = mmap(NULL, UNIT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mprotect(p, UNIT, PROT_READ | PROT_EXEC) == 0)
+        return 1;                                        /* the rule is not in force: the test would prove nothing */
+    code_returning(code, 21);
+    for (unsigned k = 0; k < 2; k++) {
+        redan_error err = {0};
+        if (rdn_code_arena_open_kind(kinds[k], 1 << 20, &rdn_libc_mem, &a, &err)) {
+            fprintf(stderr, "kind %u: %s: %s\n", k, err.where, strerror(err.sys));
+            return 2;
+        }
+        if (rdn_code_put(a, code, 6, &c, NULL) || call(&c) != 21)
+            return 3;
+        rdn_code_arena_close(a);
+    }
+    return 0;
+}
+
+static void test_mdwe(void **state) {
+    (void)state;
+    int rc = in_child(child_mdwe);
+    if (rc == 77) {
+        print_message("no PR_SET_MDWE in this kernel\n");
+        skip();
+    }
+    assert_int_equal(rc, 0);
+}
+
+/* mmap and mprotect with PROT_EXEC answer EACCES, as under SELinux without execmem. */
+static int child_noexec(void) {
+    struct sock_filter f[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog prog = {sizeof f / sizeof *f, f};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+        return 77;
+    redan_error err = {0};
+    struct rdn_code_arena *a = NULL;
+    if (rdn_code_arena_open(1 << 20, &rdn_libc_mem, &a, &err) != REDAN_E_SYS || a)
+        return 1;
+    if (strcmp(err.id, "R2101") || strcmp(err.text, "no executable memory (mmap: Permission denied)")) {
+        fprintf(stderr, "%s %s\n", err.id, err.text);
+        return 2;
+    }
+    return 0;
+}
+
+static void test_noexec(void **state) {
+    (void)state;
+    int rc = in_child(child_noexec);
+    if (rc == 77)
+        skip();
+    assert_int_equal(rc, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs), cmocka_unit_test(test_w_xor_x), cmocka_unit_test(test_full_and_fragments),
+        cmocka_unit_test(test_fork), cmocka_unit_test(test_mdwe), cmocka_unit_test(test_noexec),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
