@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_mem.c: the arena over an allocator that counts. */
+#include "tests/unit/unit.h"
+#include <stdlib.h>
+#include "base/fault.h"
+#include "base/mem.h"
+
+struct count { size_t live, blocks; };
+static void *counted(void *ctx, void *p, size_t was, size_t want) {
+    struct count *c = ctx;
+    c->live += want - was;
+    c->blocks += (size_t)!p - (size_t)!want;
+    if (want)
+        return realloc(p, want);
+    free(p);
+    return NULL;
+}
+
+static void blocks_are_aligned_zeroed_and_apart(void **state) {
+    (void)state;
+    struct count c = {0};
+    struct rdn_arena a;
+    rdn_arena_init(&a, &(struct rdn_mem){&c, counted});
+    static const size_t sizes[] = {0, 1, 15, 16, 17, 100, 1024, 4000, 4096, 5000, 70000, 300000, 3};
+    char *got[100][sizeof sizes / sizeof *sizes];
+    for (int k = 0; k < 100; k++)
+        for each (i, sizes) {
+            char *p = got[k][i] = rdn_arena_alloc(&a, sizes[i]);
+            check(p && (uintptr_t)p % 16 == 0, "size %zu", sizes[i]);
+            for (size_t b = 0; b < sizes[i]; b++)
+                check(p[b] == 0, "size %zu byte %zu", sizes[i], b);
+            memset(p, k, sizes[i]);
+        }
+    for (int k = 0; k < 100; k++)
+        for each (i, sizes)
+            for (size_t b = 0; b < sizes[i]; b++)
+                check(got[k][i][b] == k, "block %d of size %zu was overwritten at %zu", k, sizes[i], b);
+    assert_true(c.live > 0);
+    rdn_arena_fini(&a);
+    assert_int_equal(c.live, 0);
+    assert_int_equal(c.blocks, 0);
+}
+
+static void texts(void **state) {
+    (void)state;
+    struct rdn_arena a;
+    rdn_arena_init(&a, &rdn_libc_mem);
+    assert_string_equal(rdn_arena_strndup(&a, "redan", 3), "red");
+    assert_string_equal(rdn_arena_strndup(&a, NULL, 0), "");
+    assert_string_equal(rdn_arena_printf(&a, "%d %s", 7, "x"), "7 x");
+    char *big = rdn_arena_printf(&a, "%09000d", 1);
+    assert_int_equal(strlen(big), 9000);
+    rdn_arena_fini(&a);
+}
+
+static void a_bound_returns_null_or_jumps(void **state) {
+    (void)state;
+    struct rdn_arena a;
+    rdn_arena_init(&a, &rdn_libc_mem);
+    a.max_bytes = 1000;
+    assert_non_null(rdn_arena_alloc(&a, 600));
+    assert_null(rdn_arena_alloc(&a, 401));
+    assert_null(rdn_arena_alloc(&a, SIZE_MAX));
+    assert_null(rdn_arena_alloc(&a, SIZE_MAX / 2 - 8));
+    assert_non_null(rdn_arena_alloc(&a, 400));
+    jmp_buf oom;
+    volatile bool jumped = true;
+    if (setjmp(oom) == 0) {
+        a.oom = &oom;
+        rdn_arena_alloc(&a, 1);
+        jumped = false;
+    }
+    assert_true(jumped);
+    rdn_arena_fini(&a);
+}
+
+static void every_failure_leaves_a_whole_arena(void **state) {
+    (void)state;
+    struct count c = {0};
+    for (uint64_t n = 1;; n++) {
+        struct rdn_arena a;
+        rdn_arena_init(&a, &(struct rdn_mem){&c, counted});
+        rdn_fault_arm(n);
+        int nulls = 0;
+        for (int i = 0; i < 200; i++) {
+            char *p = rdn_arena_alloc(&a, 1000);
+            nulls += p == NULL;
+            if (p)
+                memset(p, 1, 1000);
+        }
+        bool fired = rdn_fault_seen() >= n;
+        rdn_fault_arm(0);
+        rdn_arena_fini(&a);
+        assert_int_equal(c.live, 0);
+        assert_int_equal(nulls, fired);
+        if (!fired)
+            break;
+    }
+}
+
+static void realloc_keeps_the_block_on_failure(void **state) {
+    (void)state;
+    char *p = rdn_zalloc(&rdn_libc_mem, 8);
+    strcpy(p, "kept");
+    rdn_fault_arm(1);
+    assert_null(rdn_realloc(&rdn_libc_mem, p, 8, 4096));
+    rdn_fault_arm(0);
+    assert_string_equal(p, "kept");
+    rdn_free(&rdn_libc_mem, p, 8);
+    rdn_free(&rdn_libc_mem, NULL, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_aligned_zeroed_and_apart), cmocka_unit_test(texts),
+        cmocka_unit_test(a_bound_returns_null_or_jumps),       cmocka_unit_test(every_failure_leaves_a_whole_arena),
+        cmocka_unit_test(realloc_keeps_the_block_on_failure),
+    };
+    return cmocka_run_group_tests_name("mem", tests, NULL, NULL);
+}
