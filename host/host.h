@@ -150,7 +150,12 @@ int  rdn_dispatch_bind(struct redan_engine *, struct redan_ruleset *, redan_erro
 struct rdn_plugin *rdn_dispatch_find(struct redan_engine *, const char *name);           /* for reports; NULL when not open */
 /* judge.c */
 extern const struct rdn_helpers rdn_lane_helpers;
-/* One event by index of the rule set's event table; the row is valid. [hot] */
+/* One event by index of the rule set's event table; the row is valid, `now` is at least its ts and the lane's high-water time.
+ * rdn_judge_start empties the verdict arrays first; rdn_judge_rules stops before accepted windows change (explain looks
+ * there), rdn_judge_accept goes on; rdn_lane_judge is both. [hot] */
+void rdn_judge_start(struct redan_lane *);
+void rdn_judge_rules(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret);
+void rdn_judge_accept(struct redan_lane *, uint32_t event, const redan_verdict *);
 void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret);
 
 /* lane.c: the lane of an event among `lanes`, REDAN_ALL_LANES when it has no partition field. */

@@ -148,7 +148,7 @@ static int64_t score_of(struct rdn_binding *b, const struct rdn_event *e, uint32
 }
 
 /* ---- an event ---- */
-void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
+void rdn_judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
     struct rdn_binding *b = l->b;
     const struct rdn_event *e = &b->rs->ir->events[event];
     const struct rdn_event_info *info = &b->rs->events[event];
@@ -175,11 +175,23 @@ void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, in
     ret->flags = (uint8_t)((ts < now ? REDAN_LATE : 0) | (ret->nundefined ? REDAN_UNDEFINED : 0) | (b->defaulted ? REDAN_DEFAULTED : 0));
     ret->generation = l->active->generation;
     ret->journal_seq = 0;
-    if (ret->verdict == REDAN_ACCEPT && e->naccepted)
-        update_accepted(b, e, now);
 }
 
-static void start_verdicts(struct rdn_binding *b) { b->ncodes = b->nshadow = b->nundefined = b->nemits = b->nvalues = 0; }
+void rdn_judge_accept(struct redan_lane *l, uint32_t event, const redan_verdict *v) {
+    const struct rdn_event *e = &l->b->rs->ir->events[event];
+    if (v->verdict == REDAN_ACCEPT && e->naccepted)
+        update_accepted(l->b, e, v->now_ns);
+}
+
+void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
+    rdn_judge_rules(l, event, row, now, ret);
+    rdn_judge_accept(l, event, ret);
+}
+
+void rdn_judge_start(struct redan_lane *l) {
+    struct rdn_binding *b = l->b;
+    b->ncodes = b->nshadow = b->nundefined = b->nemits = b->nvalues = 0;
+}
 
 /* The event of the active rules for an engine's id, or -1: unknown, or the row is not valid. */
 static int32_t admit(struct redan_lane *l, uint32_t event, const uint8_t *row) {
@@ -214,7 +226,7 @@ int redan_eval(redan_lane *l, uint32_t event, const void *data, redan_verdict *r
     int rc = enter(l, data);
     if (rc < 0)
         return rc;
-    start_verdicts(l->b);
+    rdn_judge_start(l);
     return judge(l, event, data, false, 0, ret);
 }
 
@@ -222,7 +234,7 @@ int redan_eval_at(redan_lane *l, uint32_t event, const void *data, int64_t now_n
     int rc = enter(l, data);
     if (rc < 0)
         return rc;
-    start_verdicts(l->b);
+    rdn_judge_start(l);
     return judge(l, event, data, true, now_ns, ret);
 }
 
@@ -236,7 +248,7 @@ int redan_eval_batch(redan_lane *l, uint32_t event, const void *base, size_t str
     int rc = enter(l, base);
     size_t done = 0;
     if (rc == 0)
-        start_verdicts(l->b);
+        rdn_judge_start(l);
     /* Emitted texts may lie in the frame's scratch, which the next event reuses: such a row ends the batch. */
     for (bool more = true; rc == 0 && more && done < n && has_room(l->b);) {
         rc = judge(l, event, (const uint8_t *)base + done * stride, false, 0, &ret[done]);
