@@ -3,6 +3,7 @@
 #include "host/testrun.h"
 #include "host/answer.h"
 #include "host/line.h"
+#include <stdio.h>
 #include <string.h>
 
 struct runner {
@@ -32,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static void fail(struct runner *r, uint32_
 }
 
 static void value_of(struct runner *r, rdn_id node, int64_t now, struct rdn_cell *ret) {
-    rdn_exec_begin_none(r->lane->b->frame, now);
+    rdn_exec_begin_none(r->lane->b->frame, now, r->now);
     rdn_exec_value(r->lane->b->frame, node, ret);
 }
 
