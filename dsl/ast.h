@@ -23,6 +23,7 @@ struct rdn_d_window; struct rdn_d_table; struct rdn_d_fn; struct rdn_d_call; str
  * bits, so the digits are kept; parse.c offers the conversions the checker needs (rdn_num_*). */
 struct rdn_num { const char *digits; uint32_t ndigits; int32_t sc; bool frac; };   /* no leading or trailing zeros; "" is 0; value = digits * 10^-sc */
 
+typedef RDN_VEC(struct rdn_expr *) rdn_exprs;
 struct rdn_expr {
     uint8_t kind, op;
     uint16_t height;                                     /* of the tree, for E0702 */
@@ -56,6 +57,10 @@ struct rdn_expr {
 struct rdn_d_field { rdn_name name; const struct rdn_type *type; bool opt; struct rdn_span pos; };
 /* pos: of the name; with an event (then type is NULL): of the event's name. */
 struct rdn_d_param_ { rdn_name name; const struct rdn_type *type; rdn_name event; struct rdn_span pos; };   /* of fn, plugin, kernel; event: a plugin's row */
+struct rdn_d_efield { rdn_name name; struct rdn_expr *x; struct rdn_span pos; };                            /* name: expression */
+typedef RDN_VEC(struct rdn_d_field) rdn_fields;
+typedef RDN_VEC(struct rdn_d_param_) rdn_plist;
+typedef RDN_VEC(struct rdn_d_efield) rdn_efields;
 
 enum rdn_d_kind { RDN_D_EVENT, RDN_D_PARAM, RDN_D_LIST, RDN_D_TABLE, RDN_D_CALENDAR, RDN_D_FN, RDN_D_LET, RDN_D_WINDOW, RDN_D_PLUGIN,
                   RDN_D_KERNEL, RDN_D_RULE, RDN_D_TEST };
@@ -73,19 +78,19 @@ struct rdn_deps {
     bool score, host, plug; uint32_t depth;              /* plug: makes a plugin or kernel call; host: kernels cannot have it */
     struct rdn_d_window *last_obs;                       /* the last declared observed window of the same event that is read */
 };
-struct rdn_d_event { struct rdn_decl d; RDN_VEC(struct rdn_d_field) fields; uint64_t cost_ps; };
+struct rdn_d_event { struct rdn_decl d; rdn_fields fields; uint64_t cost_ps; };
 struct rdn_d_param { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; struct rdn_expr *v, *lo, *hi;
                      struct rdn_cell val, vlo, vhi; };
-struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; RDN_VEC(struct rdn_expr *) xs;
+struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; rdn_exprs xs;
                     const char *from; uint32_t from_len; struct rdn_span spos; RDN_VEC(struct rdn_cell) vals; };
-struct rdn_d_rowx { RDN_VEC(struct rdn_expr *) k; bool isdef; RDN_VEC(struct rdn_expr *) v; struct rdn_span pos; };
-struct rdn_d_table { struct rdn_decl d; RDN_VEC(struct rdn_d_field) keys; RDN_VEC(struct rdn_d_field) cols; RDN_VEC(struct rdn_d_rowx) rows;
+struct rdn_d_rowx { rdn_exprs k; bool isdef; rdn_exprs v; struct rdn_span pos; };
+struct rdn_d_table { struct rdn_decl d; rdn_fields keys; rdn_fields cols; RDN_VEC(struct rdn_d_rowx) rows;
                      const char *from; uint32_t from_len; struct rdn_span spos; bool host; uint32_t cap;
                      RDN_VEC(struct rdn_row) vals; struct rdn_cell *def; uint64_t row_bytes; };
 struct rdn_d_listref { rdn_name v; struct rdn_span pos; };
 struct rdn_d_session { uint8_t days; struct rdn_d_listref list; uint16_t open, close; RDN_VEC(struct rdn_d_listref) except; };  /* list.v NULL: days */
 struct rdn_d_calendar { struct rdn_decl d; const char *tz; uint32_t tz_len; struct rdn_span tzpos; RDN_VEC(struct rdn_d_session) ss; };
-struct rdn_d_fn { struct rdn_decl d; RDN_VEC(struct rdn_d_param_) ps; const struct rdn_type *ty; struct rdn_expr *x;
+struct rdn_d_fn { struct rdn_decl d; rdn_plist ps; const struct rdn_type *ty; struct rdn_expr *x;
                   struct rdn_deps deps; uint64_t size, chash, cost; };
 struct rdn_d_let { struct rdn_decl d; rdn_name on; struct rdn_span onpos; struct rdn_expr *x;
                    const struct rdn_type *t; struct rdn_deps deps; uint64_t size, chash; bool hashed; uint32_t event; };
@@ -93,7 +98,7 @@ struct rdn_d_reset { rdn_name event; struct rdn_span pos; };
 enum rdn_opt { RDN_OPT_OVER, RDN_OPT_PANES, RDN_OPT_EXACT, RDN_OPT_KEYS, RDN_OPT_WARMUP, RDN_OPT_LOCAL, RDN_OPT_COUNT };
 struct rdn_d_window {
     struct rdn_decl d; rdn_name agg, on; struct rdn_span aggpos, onpos, opos[RDN_OPT_COUNT];   /* opos.b == 0: not given */
-    RDN_VEC(struct rdn_expr *) xs; RDN_VEC(struct rdn_expr *) by; struct rdn_expr *where;
+    rdn_exprs xs; rdn_exprs by; struct rdn_expr *where;
     int64_t over_ns; uint32_t events, panes, exact, keys, warmup; bool has_warmup; uint8_t evict; bool accepted, local;
     RDN_VEC(struct rdn_d_reset) resets;
     /* check: */
@@ -102,24 +107,23 @@ struct rdn_d_window {
     struct rdn_deps deps; const char *canon; uint64_t hash, cost_ps, key_bytes;
 };
 struct rdn_d_klet { rdn_name name; struct rdn_expr *x; struct rdn_span pos; };
-struct rdn_d_call { struct rdn_decl d; RDN_VEC(struct rdn_d_param_) ps; const struct rdn_type *ty; struct rdn_span tpos; int64_t deadline_ns;
+struct rdn_d_call { struct rdn_decl d; rdn_plist ps; const struct rdn_type *ty; struct rdn_span tpos; int64_t deadline_ns;
                     struct rdn_expr *def; rdn_name var; struct rdn_span varpos; uint32_t cnt; RDN_VEC(struct rdn_d_klet) lets;
-                    rdn_name red; struct rdn_span redpos; RDN_VEC(struct rdn_expr *) rx;
+                    rdn_name red; struct rdn_span redpos; rdn_exprs rx;
                     struct rdn_cell dval; uint8_t redk; uint32_t rank; };              /* PLUGIN and KERNEL */
 struct rdn_d_part { const char *text; uint32_t len; struct rdn_expr *x; };
-struct rdn_d_efield { rdn_name name; struct rdn_expr *x; struct rdn_span pos; };
 struct rdn_d_act { uint8_t verb; struct rdn_span pos, cpos, fpos; rdn_name code; bool has_msg, has_for; RDN_VEC(struct rdn_d_part) msg;
-                   struct rdn_expr *x; RDN_VEC(struct rdn_d_efield) fields; int64_t for_ns; };   /* verb: RDN_V_* */
+                   struct rdn_expr *x; rdn_efields fields; int64_t for_ns; };   /* verb: RDN_V_* */
 struct rdn_d_rule { struct rdn_decl d; rdn_name on; struct rdn_span onpos; int32_t prio; bool shadow; struct rdn_expr *when;
                     RDN_VEC(struct rdn_d_act) acts; struct rdn_d_act *undef;
                     uint32_t event; struct rdn_deps deps; bool late; uint64_t cost_ps; };
 struct rdn_d_named { rdn_name name; struct rdn_span pos; };
-struct rdn_d_xemit { struct rdn_d_named name; bool has_fields; RDN_VEC(struct rdn_d_efield) fields; };
+struct rdn_d_xemit { struct rdn_d_named name; bool has_fields; rdn_efields fields; };
 struct rdn_d_step {
     uint8_t kind; struct rdn_span pos, npos; rdn_name name;              /* RDN_STEP_*; name: param, call, table, event */
     int64_t at_ns; bool has_after; struct rdn_expr *x; bool none;        /* AT, after; PARAM, MOCK, EXPECT; ROW = none */
     struct rdn_d_named cause;                                            /* EXPECT undefined(cause): name.v NULL otherwise */
-    RDN_VEC(struct rdn_expr *) ks; RDN_VEC(struct rdn_d_efield) fs; uint32_t repeat;   /* x of kind RDN_X_NONE: none */
+    rdn_exprs ks; rdn_efields fs; uint32_t repeat;   /* x of kind RDN_X_NONE: none */
     bool judged, more, has_score; uint8_t verdict; struct rdn_span vpos; int64_t score;
     RDN_VEC(struct rdn_d_named) codes; RDN_VEC(struct rdn_d_xemit) emits; RDN_VEC(struct rdn_d_named) undef;
     struct rdn_cell val, *keys, *vals; uint32_t index; uint8_t causek;   /* check: */

@@ -21,6 +21,7 @@ struct rdn_pass {
     struct rdn_file *file;
     jmp_buf out; int fatal;                              /* rdn_give_up leaves through out; arena->oom points to it as well */
 };
+void rdn_pass_init(struct rdn_pass *, struct rdn_arena *, struct rdn_types *, struct rdn_syms *, const char *src, uint32_t len);
 #define RDN_TRY(c, g) if ((g).up = (c)->guard, (c)->guard = &(g), setjmp((g).jb) == 0)
 #define RDN_DONE(c, g) ((c)->guard = (g).up)             /* at the end of the try part; the raiser does it otherwise */
 __attribute__((noreturn, format(printf, 5, 6)))
