@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * frame.c: a lane's working memory for one program, and the phases of an event. */
+#include "jit/exec_impl.h"
+#include <string.h>
+
+#define NO_EVENT UINT32_MAX
+
+static uint32_t words_of(const struct rdn_ir *ir)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < ir->nevents; i++)
+        if ((ir->events[i].nrules + 63) / 64 > most)
+            most = (ir->events[i].nrules + 63) / 64;
+    return most;
+}
+
+int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helpers, void *lane, const struct rdn_cell *params,
+                   const struct rdn_mem *mem, struct rdn_frame **ret, redan_error *reterr)
+{
+    struct rdn_frame *f = rdn_zalloc(mem, sizeof *f);
+    if (!f)
+        return rdn_fail(reterr, NOMEM, "", "frame");
+    f->prog = p;
+    f->mem = mem;
+    f->helpers = *helpers;
+    f->lane = lane;
+    f->words = words_of(p->ir);
+    f->head.ir = p->ir;
+    f->head.params = params;
+    f->head.event = NO_EVENT;
+    f->bits = rdn_zalloc(mem, 2 * f->words * sizeof *f->bits);
+    int rc = f->bits ? 0 : rdn_fail(reterr, NOMEM, "", "frame");
+    if (!rc) {
+        f->head.fired = f->bits;
+        f->head.undef = f->bits + f->words;
+        rc = rdn_interp_frame_open(f, reterr);
+    }
+    if (!rc && p->impl->frame_open)
+        rc = p->impl->frame_open(f, reterr);
+    if (rc) {
+        rdn_frame_close(f);
+        return rc;
+    }
+    *ret = f;
+    return 0;
+}
+
+void rdn_frame_close(struct rdn_frame *f)
+{
+    if (!f)
+        return;
+    if (f->prog->impl->frame_close)
+        f->prog->impl->frame_close(f);
+    rdn_interp_frame_close(f);
+    rdn_free(f->mem, f->bits, 2 * f->words * sizeof *f->bits);
+    rdn_free(f->mem, f, sizeof *f);
+}
+
+void rdn_frame_params_changed(struct rdn_frame *f)
+{
+    if (f->prog->impl->params_changed)
+        f->prog->impl->params_changed(f);
+}
+
+static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts)
+{
+    struct rdn_frame_head *h = &f->head;
+    h->event = event;
+    h->row = row;
+    h->now = now;
+    h->ts = ts;
+    h->score = 0;
+    h->any_undef = false;
+    rdn_interp_begin(f);
+}
+
+void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts)
+{
+    uint32_t words = (f->head.ir->events[event].nrules + 63) / 64;
+    memset(f->head.fired, 0, words * sizeof *f->head.fired);
+    memset(f->head.undef, 0, words * sizeof *f->head.undef);
+    begin(f, event, row, now, ts);
+    if (f->prog->impl->begin)
+        f->prog->impl->begin(f);
+}
+
+void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) { begin(f, NO_EVENT, NULL, now, ts); }
+
+enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->prog->impl->window(f, window, ret); }
+void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) { f->prog->impl->rules(f, phase); }
+void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
+void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

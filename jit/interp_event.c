@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * interp_event.c: one event through the interpreter: memos, windows, conditions. Everything here is [hot]. */
+#include "jit/exec_impl.h"
+#include "jit/interp_code.h"
+#include <math.h>
+
+static void context(struct rdn_interp_state *st, uint32_t at, int64_t value)
+{
+    st->fields[at].i = value;
+    st->fields[at].cause = RDN_DEFINED;
+    st->fields[at].gen = st->gen;
+}
+
+void rdn_interp_begin(struct rdn_frame *f)
+{
+    struct rdn_interp_state *st = f->interp;
+    st->gen = ++st->stamps;
+    st->keep.used = 0;
+    context(st, CTX_NOW, f->head.now);
+    context(st, CTX_TS, f->head.ts);
+    context(st, CTX_SCORE, f->head.score);
+    context(st, CTX_ROW, 0);
+}
+
+void rdn_interp_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret)
+{
+    rdn_interp_eval(f->interp, id, true, ret);
+}
+
+void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret)
+{
+    struct rdn_interp_state *st = f->interp;
+    const struct rdn_rule *r = &f->head.ir->rules[rule];
+    if (r->calls) {
+        st->pending = ++st->stamps;
+        rdn_interp_eval(st, r->when, false, ret);
+        st->pending = 0;
+        if (!ret->cause)
+            return;                                      /* whatever the calls would answer */
+    }
+    rdn_interp_eval(st, r->when, false, ret);
+}
+
+bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_key **ret, struct rdn_cell *undef)
+{
+    struct rdn_interp_state *st = f->interp;
+    const struct rdn_window *w = &f->head.ir->windows[window];
+    struct rdn_key *key = rdn_own_key_slot(st, window);
+    *ret = key;
+    if (st->key_memo[window].gen == st->gen)
+        return true;
+    rdn_key_begin(key);
+    for (uint32_t i = 0; i < w->nkeys; i++) {
+        rdn_interp_eval(st, w->keys[i], false, undef);
+        if (undef->cause)
+            return false;
+        rdn_key_add(key, w->ktypes[i], undef);
+    }
+    rdn_key_end(key);
+    st->key_memo[window].gen = st->gen;
+    return true;
+}
+
+/* 10.2: not a number the aggregates could hold. */
+static bool storable(const struct rdn_type *t, const struct rdn_cell *c)
+{
+    if (t->kind == RDN_K_FLOAT)
+        return isfinite(c->f);
+    return t->kind != RDN_K_DEC || rdn_fits_i64(c->d);
+}
+
+enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret)
+{
+    struct rdn_interp_state *st = f->interp;
+    const struct rdn_window *w = &f->head.ir->windows[window];
+    struct rdn_cell c;
+    if (w->where) {
+        rdn_interp_eval(st, w->where, false, &c);
+        if (c.cause)
+            return RDN_ENTER_SKIP;
+        if (!c.i)
+            return RDN_ENTER_NOT;
+    }
+    /* All parts are evaluated even when one of them already decides: lets keep what they see now. */
+    bool good = rdn_interp_own_key(f, window, &ret->key, &c);
+    ret->val = (struct rdn_cell){ .i = 1 };
+    if (w->value)
+        rdn_interp_eval(st, w->value, true, &ret->val);
+    ret->span = 0;
+    if (w->span) {
+        rdn_interp_eval(st, w->span, false, &c);
+        ret->span = c.i;
+    }
+    good &= !ret->val.cause && (!w->vtype || storable(w->vtype, &ret->val));
+    return good ? RDN_ENTER : RDN_ENTER_SKIP;
+}
+
+static void interp_rules(struct rdn_frame *f, enum rdn_phase phase)
+{
+    const struct rdn_ir *ir = f->head.ir;
+    const struct rdn_event *ev = &ir->events[f->head.event];
+    for (uint32_t i = 0; i < ev->nrules; i++) {
+        const struct rdn_rule *r = &ir->rules[ev->rules[i]];
+        struct rdn_cell c;
+        if (r->late != (phase == RDN_LATE))
+            continue;
+        rdn_interp_rule(f, ev->rules[i], &c);
+        uint64_t bit = (uint64_t)1 << (i & 63);
+        if (c.cause) {
+            f->head.undef[i >> 6] |= bit;
+            f->head.any_undef = true;
+        } else if (c.i) {
+            f->head.fired[i >> 6] |= bit;
+        }
+    }
+}
+
+const struct rdn_exec_impl rdn_exec_interp = { .name = "interp", .window = rdn_interp_window, .rules = interp_rules };

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * program.c: a rule set made runnable: which executor, with interp's code beside it. */
+#include "jit/exec_impl.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Best first; no impl: a name this build has no code for. */
+static const struct { const char *name; const struct rdn_exec_impl *impl; } executors[] = {
+#define EXEC(name, impl, doc) { #name, &impl },
+#define ABSENT(name, doc) { #name, NULL },
+#include "jit/executors.def"
+#undef EXEC
+#undef ABSENT
+};
+#define NEXECUTORS (sizeof executors / sizeof *executors)
+
+static int find(const char *name)
+{
+    for (size_t i = 0; i < NEXECUTORS; i++)
+        if (!strcmp(executors[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+bool rdn_backend_known(const char *name) { return !strcmp(name, "auto") || find(name) >= 0; }
+
+static int use(struct rdn_program *p, const struct rdn_exec_impl *impl, redan_error *reterr)
+{
+    int rc = impl->available ? impl->available(reterr) : 0;
+    if (rc)
+        return rc;
+    p->impl = impl;
+    rc = impl->build ? impl->build(p, reterr) : 0;
+    if (!rc)
+        return 0;
+    if (impl->close)
+        impl->close(p);
+    p->impl = NULL;
+    p->x = NULL;
+    return rc;
+}
+
+static int use_named(struct rdn_program *p, const char *name, redan_error *reterr)
+{
+    int at = find(name);
+    if (at < 0)
+        return rdn_fail(reterr, INVAL, "", "unknown backend '%.32s'", name);
+    if (!executors[at].impl)
+        return rdn_fail(reterr, NOSUP, "R2106", "built without %s", name);
+    return use(p, executors[at].impl, reterr);
+}
+
+/* The first reason why a better executor is not in use becomes the note. */
+static int use_best(struct rdn_program *p, redan_error *reterr)
+{
+    for (size_t i = 0; i < NEXECUTORS; i++) {
+        redan_error e;
+        if (!executors[i].impl)
+            continue;
+        int rc = use(p, executors[i].impl, &e);
+        if (!rc)
+            return 0;
+        if (rc == REDAN_E_NOMEM) {
+            if (reterr)
+                *reterr = e;
+            return rc;
+        }
+        if (!p->info.note[0])
+            snprintf(p->info.note, sizeof p->info.note, "%s%s%.140s", e.id, e.id[0] ? " " : "", e.text);
+    }
+    return rdn_fail(reterr, NOSUP, "R2106", "no executor can run here");
+}
+
+int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr)
+{
+    struct rdn_program *p = rdn_zalloc(mem, sizeof *p);
+    if (!p)
+        return rdn_fail(reterr, NOMEM, "", "program");
+    p->ir = ir;
+    p->mem = mem;
+    int rc = rdn_interp_open(ir, mem, &p->interp, reterr);
+    if (!rc)
+        rc = strcmp(backend, "auto") ? use_named(p, backend, reterr) : use_best(p, reterr);
+    if (rc) {
+        rdn_program_close(p);
+        return rc;
+    }
+    p->info.backend = p->impl->name;
+    *ret = p;
+    return 0;
+}
+
+void rdn_program_close(struct rdn_program *p)
+{
+    if (!p)
+        return;
+    if (p->impl && p->impl->close)
+        p->impl->close(p);
+    rdn_interp_close(p->interp);
+    rdn_free(p->mem, p, sizeof *p);
+}
+
+const struct rdn_program_info *rdn_program_info(const struct rdn_program *p) { return &p->info; }
