@@ -37,9 +37,8 @@ static void add_text(struct rdn_key *k, const struct rdn_type *kt, const char *p
         k->absent = true;
         len = 0;
     }
-    if (len < words * 8) {
+    if (len < words * 8)
         memset(w + len / 8, 0, (words - len / 8) * sizeof *w);
-    }
     if (len)
         memcpy(w, p, len);
 }
@@ -66,14 +65,16 @@ void rdn_key_add(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_
     k->absent = true;
 }
 
-void rdn_key_end(struct rdn_key *k) {
+uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
     uint64_t h = key_seed();
-    for (uint32_t i = 0; i < k->words; i++) {
-        rdn_u128 m = (rdn_u128)(h ^ k->w[i]) * 0x9fb21c651e98df25u;
+    for (uint32_t i = 0; i < n; i++) {
+        rdn_u128 m = (rdn_u128)(h ^ words[i]) * 0x9fb21c651e98df25u;
         h = (uint64_t)m ^ (uint64_t)(m >> 64);
     }
-    k->hash = rdn_mix64(h);
+    return rdn_mix64(h);
 }
+
+void rdn_key_end(struct rdn_key *k) { k->hash = rdn_key_hash(k->w, k->words); }
 
 void rdn_key_load(struct rdn_key *k, const uint64_t *words, uint32_t n) {
     k->words = n;

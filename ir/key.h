@@ -14,6 +14,7 @@ uint32_t rdn_key_words(const struct rdn_type *kt);       /* words of one key of 
 static inline void rdn_key_begin(struct rdn_key *k) { k->words = 0; k->absent = false; }
 void rdn_key_add(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
 void rdn_key_end(struct rdn_key *);
+uint64_t rdn_key_hash(const uint64_t *words, uint32_t n);                 /* what rdn_key_end puts into .hash */
 void rdn_key_load(struct rdn_key *, const uint64_t *words, uint32_t n);   /* a key from stored words, hash included */
 /* Key number i of an encoded key as a cell (for --state); texts point into `words`. */
 void rdn_key_decode(const uint64_t *words, const struct rdn_type *const *types, uint32_t n, uint32_t i, struct rdn_cell *ret);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * keytab.c: reserved memory, insertion and removal of keytab.h.
+ *
+ * Linear probing over at least 4/3 x capacity slots. A slot keeps the upper half of the hash: the home of every slot is known
+ * without its row, which is what lets a removal shift the rest of its run back. Small tables come from the allocator, where
+ * ASan sees their edges; large ones are mapped without reserving swap. */
+#include "state/keytab.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fault.h"
+
+#define MAP_FROM ((size_t)256 << 10)                     /* smaller tables are not worth a mapping of their own */
+#define HUGE_PAGE ((size_t)2 << 20)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+struct places { size_t index, lru, ins, rows, end; uint32_t slots, stride, state_off; };
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+static struct places place(uint32_t cap, uint32_t words, size_t state_bytes, unsigned align) {
+    struct places p = { 0 };
+    p.slots = words ? 2 : 0;
+    while (words && p.slots < (uint64_t)cap * 4 / 3 + 1)
+        p.slots *= 2;
+    p.state_off = (uint32_t)round_up((size_t)words * 8, align);
+    p.stride = (uint32_t)round_up(p.state_off + state_bytes, align);
+    p.lru = round_up((size_t)p.slots * sizeof(struct rdn_kt_slot), 64);
+    p.ins = p.lru + round_up((size_t)cap * sizeof(struct rdn_kt_link), 64);
+    p.rows = p.ins + round_up((size_t)cap * sizeof(struct rdn_kt_link), 64);
+    p.end = p.rows + (size_t)cap * p.stride;
+    return p;
+}
+
+size_t rdn_keytab_bytes(uint32_t cap, uint32_t words, size_t state_bytes, unsigned align) {
+    return place(cap, words, state_bytes, align).end;
+}
+
+static void prefault_pages(char *p, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (bytes >= HUGE_PAGE)
+        (void)madvise(p, bytes, MADV_HUGEPAGE);
+    if (madvise(p, round_up(bytes, page), MADV_POPULATE_WRITE) == 0)
+        return;
+    for (size_t i = 0; i < bytes; i += page)
+        ((volatile char *)p)[i] = 0;
+}
+
+static void *reserve(struct rdn_keytab *t, bool prefault) {
+    t->mapped = t->bytes >= MAP_FROM;
+    if (!t->mapped)
+        return rdn_zalloc(t->mem, t->bytes);
+    if (rdn_fault_hit())
+        return NULL;
+    void *p = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (prefault)
+        prefault_pages(p, t->bytes);
+    return p;
+}
+
+static void forget_all(struct rdn_keytab *t) {
+    t->n = t->used = 0;
+    t->free = t->ins.head = t->ins.tail = t->lru.head = t->lru.tail = RDN_KT_NONE;
+}
+
+int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
+                    const struct rdn_mem *mem, bool prefault) {
+    struct places p = place(cap, words, state_bytes, align);
+    *t = (struct rdn_keytab){ .words = words, .state_off = p.state_off, .stride = p.stride, .state_bytes = (uint32_t)state_bytes,
+                              .cap = cap, .mask = p.slots - 1, .mem = mem, .bytes = p.end };
+    t->base = reserve(t, prefault);
+    if (!t->base)
+        return REDAN_E_NOMEM;
+    char *base = t->base;
+    t->index = (struct rdn_kt_slot *)base;
+    t->lru.links = (struct rdn_kt_link *)(base + p.lru);
+    t->ins.links = (struct rdn_kt_link *)(base + p.ins);
+    t->rows = base + p.rows;
+    t->shift = words ? 32 - (uint32_t)__builtin_ctz(p.slots) : 0;
+    forget_all(t);
+    return 0;
+}
+
+void rdn_keytab_close(struct rdn_keytab *t) {
+    if (!t || !t->base)
+        return;
+    if (t->mapped)
+        munmap(t->base, t->bytes);
+    else
+        rdn_free(t->mem, t->base, t->bytes);
+    t->base = NULL;
+}
+
+void rdn_keytab_clear(struct rdn_keytab *t) {
+    if (t->n && t->words)
+        memset(t->index, 0, ((size_t)t->mask + 1) * sizeof *t->index);
+    forget_all(t);
+}
+
+uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    uint32_t id = t->free;
+    if (id != RDN_KT_NONE)
+        t->free = t->ins.links[id].next;
+    else
+        id = t->used++;
+    if (t->words) {
+        uint32_t tag = (uint32_t)(hash >> 32), i = tag >> t->shift;
+        while (t->index[i].id1)
+            i = (i + 1) & t->mask;
+        t->index[i] = (struct rdn_kt_slot){ id + 1, tag };
+        memcpy(t->rows + (size_t)id * t->stride, words, t->words * sizeof *words);
+    }
+    rdn_kt_append_(&t->ins, id);
+    rdn_kt_append_(&t->lru, id);
+    t->n++;
+    return id;
+}
+
+/* Empties slot i and moves later slots of its run back, those that may stand earlier. */
+static void shift_back(struct rdn_keytab *t, uint32_t i) {
+    for (uint32_t j = (i + 1) & t->mask; t->index[j].id1; j = (j + 1) & t->mask) {
+        uint32_t home = t->index[j].tag >> t->shift;
+        if (((j - home) & t->mask) >= ((j - i) & t->mask)) {
+            t->index[i] = t->index[j];
+            i = j;
+        }
+    }
+    t->index[i] = (struct rdn_kt_slot){ 0, 0 };
+}
+
+void rdn_keytab_remove(struct rdn_keytab *t, uint32_t id) {
+    if (t->words) {
+        uint32_t i = (uint32_t)(rdn_key_hash(rdn_keytab_key(t, id), t->words) >> 32) >> t->shift;
+        while (t->index[i].id1 != id + 1)
+            i = (i + 1) & t->mask;
+        shift_back(t, i);
+    }
+    rdn_kt_unlink_(&t->lru, id);
+    rdn_kt_unlink_(&t->ins, id);
+    t->ins.links[id].next = t->free;
+    t->free = id;
+    t->n--;
+}

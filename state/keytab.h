@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * keytab.h: a fixed-capacity hash table of keys with a state each, in memory reserved at open and committed by first touch.
+ *
+ * rdn_keytab_open    [setup]  reserves everything: capacity x (16 bytes of links + 8 to 21 bytes of index + key + state)
+ * rdn_keytab_find    [hot]    O(1); one index line and one row line when the key is there
+ * rdn_keytab_insert  [hot]    O(1); the caller made room
+ * rdn_keytab_remove  [hot]    O(1); shifts the probe run back, so no tombstones pile up
+ * rdn_keytab_touch   [hot]    O(1); makes a key the most recently used
+ *
+ * Rows have an id below the capacity for as long as they live; a removed id is used again first. Two lists run through the
+ * rows: by insertion and by use. Their links stand apart from the rows, so that moving a row in a list of a million keys
+ * touches 8 MB that stay in the cache, not three cold rows. One thread owns a table. */
+#ifndef RDN_KEYTAB_H
+#define RDN_KEYTAB_H
+#include <string.h>
+
+#include "base/mem.h"
+#include "ir/key.h"
+
+#define RDN_KT_NONE UINT32_MAX
+struct rdn_kt_slot { uint32_t id1, tag; };               /* id + 1, 0: empty; upper half of the hash */
+struct rdn_kt_link { uint32_t prev, next; };
+struct rdn_kt_list { uint32_t head, tail; struct rdn_kt_link *links; };
+struct rdn_keytab {
+    struct rdn_kt_slot *index;
+    char *rows;                                          /* key words, then the state at state_off */
+    uint32_t words, state_off, stride, state_bytes;
+    uint32_t cap, n, used, free;                         /* used: ids handed out so far; free: head of removed ids */
+    uint32_t mask, shift;                                /* of the index */
+    struct rdn_kt_list ins, lru;                         /* head: first inserted, least recently used */
+    const struct rdn_mem *mem;
+    void *base; size_t bytes; bool mapped;
+};
+
+/* Bytes the table reserves. `align` of the state: 8 or 16. */
+size_t rdn_keytab_bytes(uint32_t cap, uint32_t words, size_t state_bytes, unsigned align);
+/* 0 or REDAN_E_NOMEM. prefault commits every page now, with huge pages where the system has them. */
+int  rdn_keytab_open(struct rdn_keytab *, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
+                     const struct rdn_mem *, bool prefault);
+void rdn_keytab_close(struct rdn_keytab *);
+void rdn_keytab_clear(struct rdn_keytab *);              /* forgets all keys; O(capacity) */
+uint32_t rdn_keytab_insert(struct rdn_keytab *, const uint64_t *words, uint64_t hash);   /* the state is not initialised */
+void rdn_keytab_remove(struct rdn_keytab *, uint32_t id);
+
+static inline void *rdn_keytab_state(const struct rdn_keytab *t, uint32_t id) { return t->rows + (size_t)id * t->stride + t->state_off; }
+static inline const uint64_t *rdn_keytab_key(const struct rdn_keytab *t, uint32_t id) {
+    return (const uint64_t *)(t->rows + (size_t)id * t->stride);
+}
+/* The id inserted after this one; the first one for RDN_KT_NONE. */
+static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) {
+    return id == RDN_KT_NONE ? t->ins.head : t->ins.links[id].next;
+}
+
+static inline bool rdn_keytab_equal_(const uint64_t *a, const uint64_t *b, uint32_t words) {
+    for (uint32_t i = 0; i < words; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    if (t->words == 0)                                   /* a window without keys has one row */
+        return t->ins.head;
+    uint32_t tag = (uint32_t)(hash >> 32);
+    for (uint32_t i = tag >> t->shift;; i = (i + 1) & t->mask) {
+        struct rdn_kt_slot s = t->index[i];
+        if (s.id1 == 0)
+            return RDN_KT_NONE;
+        if (s.tag == tag && rdn_keytab_equal_(rdn_keytab_key(t, s.id1 - 1), words, t->words))
+            return s.id1 - 1;
+    }
+}
+
+static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {
+    if (t->words)
+        __builtin_prefetch(&t->index[(uint32_t)(hash >> 32) >> t->shift]);
+}
+
+static inline void rdn_kt_unlink_(struct rdn_kt_list *l, uint32_t id) {
+    struct rdn_kt_link k = l->links[id];
+    *(k.prev == RDN_KT_NONE ? &l->head : &l->links[k.prev].next) = k.next;
+    *(k.next == RDN_KT_NONE ? &l->tail : &l->links[k.next].prev) = k.prev;
+}
+static inline void rdn_kt_append_(struct rdn_kt_list *l, uint32_t id) {
+    l->links[id] = (struct rdn_kt_link){ l->tail, RDN_KT_NONE };
+    *(l->tail == RDN_KT_NONE ? &l->head : &l->links[l->tail].next) = id;
+    l->tail = id;
+}
+static inline void rdn_keytab_touch(struct rdn_keytab *t, uint32_t id) {
+    if (t->lru.tail == id)
+        return;
+    rdn_kt_unlink_(&t->lru, id);
+    rdn_kt_append_(&t->lru, id);
+}
+#endif
