@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * carry.c: a window's state over a hot swap (LANGUAGE.md chapter 13).
+ *
+ * The caller matched the structural hashes, so value, span and keys are the same; capacity, eviction and warm-up may differ and
+ * are no part of a state. With equal capacity the two windows exchange their memory: O(1), whatever they hold. Otherwise keys
+ * move one by one, in order of insertion, and the order of use is laid over them: O(keys). Both orders survive either way,
+ * because the new window may evict by the one the old did not need. */
+#include "state/window_impl.h"
+
+static bool same_layout(const struct rdn_win *a, const struct rdn_win *b) {
+    return a->ops == b->ops && a->tab.words == b->tab.words && a->tab.stride == b->tab.stride && a->state_bytes == b->state_bytes
+           && a->over == b->over && a->slots == b->slots && a->vkind == b->vkind && a->scale == b->scale
+           && a->half_life == b->half_life;
+}
+
+static void swap_memory(struct rdn_keytab *a, struct rdn_keytab *b) {
+    struct rdn_keytab t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Ids of `to` follow the order of insertion; `from` keeps, in the links nobody needs any more, the new id of each old one. */
+static void move_keys(struct rdn_keytab *to, struct rdn_keytab *from) {
+    for (uint32_t id = from->ins.head; id != RDN_KT_NONE; id = from->ins.links[id].next) {
+        const uint64_t *key = rdn_keytab_key(from, id);
+        uint32_t now = rdn_keytab_insert(to, key, rdn_key_hash(key, from->words));
+        memcpy(rdn_keytab_state(to, now), rdn_keytab_state(from, id), from->state_bytes);
+        from->ins.links[id].prev = now;
+    }
+    for (uint32_t id = from->lru.head; id != RDN_KT_NONE; id = from->lru.links[id].next)
+        rdn_keytab_touch(to, from->ins.links[id].prev);
+}
+
+bool rdn_win_carry(struct rdn_win *to, struct rdn_win *from) {
+    if (!same_layout(to, from) || from->tab.n > to->tab.cap)
+        return false;
+    rdn_keytab_clear(&to->tab);
+    if (to->tab.cap == from->tab.cap) {
+        swap_memory(&to->tab, &from->tab);
+    } else {
+        move_keys(&to->tab, &from->tab);
+        rdn_keytab_clear(&from->tab);
+    }
+    to->count = from->count;
+    from->count = (struct rdn_win_stats){ 0 };
+    return true;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * window.c: keys of a window: who has a state, who leaves for a new one, and what absent keys read (10.3, 10.7). */
+#include "state/window_impl.h"
+
+#include <math.h>
+
+#include "base/err.h"
+
+static const struct rdn_win_ops *ops_of(const struct rdn_window *d) {
+    if (d->agg == RDN_AGG_DISTINCT)
+        return rdn_distinct_ops(d);
+    if (d->events || (d->over_ns && !d->panes))
+        return rdn_ring_ops(d);
+    return d->over_ns ? rdn_pane_ops(d) : rdn_all_ops(d);
+}
+
+static uint32_t key_words(const struct rdn_window *d) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->nkeys; i++)
+        n += rdn_key_words(d->ktypes[i]);
+    return n;
+}
+
+static void prepare(struct rdn_win *w, const struct rdn_window *d) {
+    w->def = d;
+    w->ops = ops_of(d);
+    w->over = (uint64_t)d->over_ns;
+    w->vsize = rdn_win_vsize(d->vtype);
+    w->vkind = d->vtype ? d->vtype->kind : RDN_K_INT;
+    w->scale = d->vtype ? d->vtype->scale : 0;
+    w->pow10 = (double)(int64_t)rdn_pow10(w->scale);
+    w->rdec = d->rtype->kind == RDN_K_DEC;
+    w->half_life = d->half_life;
+    w->warmup = d->warmup;
+    w->secret = rdn_key_hash(&(uint64_t){ 0 }, 1) | 1;
+    w->pane.width = (uint64_t)d->pane_ns;
+    w->ops->layout(w);
+}
+
+size_t rdn_win_bytes(const struct rdn_window *d) {
+    struct rdn_win w = { 0 };
+    prepare(&w, d);
+    return sizeof w + rdn_keytab_bytes(d->cap, key_words(d), w.state_bytes, 8);
+}
+
+int rdn_win_open(const struct rdn_window *d, const struct rdn_syms *syms, const struct rdn_mem *mem, bool prefault,
+                 struct rdn_win **ret, redan_error *reterr) {
+    struct rdn_win *w = rdn_zalloc(mem, sizeof *w);
+    if (!w)
+        return rdn_fail(reterr, NOMEM, "", "no memory for window %s", d->name);
+    prepare(w, d);
+    w->syms = syms;
+    w->mem = mem;
+    int rc = rdn_keytab_open(&w->tab, d->cap, key_words(d), w->state_bytes, 8, mem, prefault);
+    if (rc < 0) {
+        size_t bytes = rdn_win_bytes(d);
+        rdn_free(mem, w, sizeof *w);
+        return rdn_fail(reterr, NOMEM, "", "window %s needs %zu bytes of address space for %u keys", d->name, bytes, d->cap);
+    }
+    *ret = w;
+    return 0;
+}
+
+void rdn_win_close(struct rdn_win *w) {
+    if (!w)
+        return;
+    rdn_keytab_close(&w->tab);
+    rdn_free(w->mem, w, sizeof *w);
+}
+
+void rdn_win_prefetch(const struct rdn_win *w, const struct rdn_key *k) { rdn_keytab_prefetch(&w->tab, k->hash); }
+
+static uint32_t find(const struct rdn_win *w, const struct rdn_key *k) {
+    return k->absent ? RDN_KT_NONE : rdn_keytab_find(&w->tab, k->w, k->hash);
+}
+
+bool rdn_win_refusing(const struct rdn_win *w) { return w->def->evict == RDN_EVICT_NONE && w->tab.n >= w->tab.cap; }
+
+void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
+    uint32_t id = find(w, k);
+    ret->cause = RDN_DEFINED;
+    if (__builtin_expect(id != RDN_KT_NONE, 1)) {
+        w->ops->read(w, rdn_keytab_state(&w->tab, id), now, ret);
+        return;
+    }
+    if (rdn_win_refusing(w))
+        ret->cause = RDN_CAUSE_FULL;
+    else if (w->warmup > 0)
+        ret->cause = RDN_CAUSE_COLD;
+    else
+        ret->d = 0;                                      /* count, sum, distinct: also 0.0 and the integer 0 */
+}
+
+/* A state for a new key, or NULL: refused. */
+static void *admit(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
+    struct rdn_keytab *t = &w->tab;
+    if (t->n >= t->cap) {
+        uint32_t victim = w->def->evict == RDN_EVICT_OLDEST ? t->ins.head : t->lru.head;
+        if (w->def->evict == RDN_EVICT_NONE && !(w->ops->dead && w->ops->dead(w, rdn_keytab_state(t, victim), now))) {
+            w->count.refused++;
+            return NULL;
+        }
+        w->count.evicted++;
+        rdn_keytab_remove(t, victim);
+    }
+    void *st = rdn_keytab_state(t, rdn_keytab_insert(t, k->w, k->hash));
+    w->ops->init(w, st, now);
+    return st;
+}
+
+bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+    if (__builtin_expect(k->absent, 0)) {                /* the caller's 10.2 let a key through that cannot be stored */
+        w->count.skipped++;
+        return false;
+    }
+    uint32_t id = rdn_keytab_find(&w->tab, k->w, k->hash);
+    void *st;
+    if (__builtin_expect(id != RDN_KT_NONE, 1)) {
+        st = rdn_keytab_state(&w->tab, id);
+        rdn_keytab_touch(&w->tab, id);
+    } else if (!(st = admit(w, k, now))) {
+        return false;
+    }
+    w->ops->update(w, st, now, val, span);
+    return true;
+}
+
+void rdn_win_skip(struct rdn_win *w) { w->count.skipped++; }
+
+void rdn_win_reset(struct rdn_win *w, const struct rdn_key *k) {
+    uint32_t id = find(w, k);
+    if (id != RDN_KT_NONE)
+        rdn_keytab_remove(&w->tab, id);
+}
+
+void rdn_win_stats(const struct rdn_win *w, struct rdn_win_stats *ret) {
+    *ret = w->count;
+    ret->keys = w->tab.n;
+}
+
+bool rdn_win_next(const struct rdn_win *w, uint32_t *it, const uint64_t **ret_words) {
+    uint32_t id = rdn_keytab_next(&w->tab, *it ? *it - 1 : RDN_KT_NONE);
+    if (id == RDN_KT_NONE)
+        return false;
+    *it = id + 1;
+    *ret_words = rdn_keytab_key(&w->tab, id);
+    return true;
+}
+
+void rdn_win_spread(const struct rdn_win *w, struct rdn_cell *ret, double mean, double m2, uint64_t n, double last) {
+    double sd = m2 >= 0 ? sqrt(m2 / (double)(n - 1)) : (double)NAN;
+    if (w->def->agg == RDN_AGG_STDDEV)
+        ret->f = sd;
+    else if (sd == 0.0)
+        ret->cause = RDN_CAUSE_DIV0;
+    else
+        ret->f = (last - mean) / sd;
+}
+
+void rdn_win_keep(const struct rdn_win *w, void *slot, const struct rdn_cell *c) {
+    if (w->vkind == RDN_K_STR) {
+        uint32_t len = c->t.len < w->vsize - 4 ? c->t.len : w->vsize - 4;
+        memcpy(slot, &len, sizeof len);
+        if (len)
+            memcpy((char *)slot + 4, c->t.p, len);
+        return;
+    }
+    if (w->vkind == RDN_K_FLOAT) {
+        memcpy(slot, &c->f, 8);
+        return;
+    }
+    int64_t v = rdn_win_int(w, c);
+    memcpy(slot, &v, 8);
+}
+
+void rdn_win_put_kept(const struct rdn_win *w, struct rdn_cell *ret, const void *slot) {
+    if (w->vkind == RDN_K_STR) {
+        memcpy(&ret->t.len, slot, 4);
+        ret->t.p = (const char *)slot + 4;
+    } else if (w->vkind == RDN_K_FLOAT) {
+        ret->f = rdn_load_f64(slot);
+    } else {
+        rdn_win_put_int(w, ret, rdn_load_i64(slot));
+    }
+}
