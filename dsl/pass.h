@@ -53,6 +53,9 @@ bool rdn_check(struct rdn_pass *);
 const struct rdn_type *rdn_check_expr(struct rdn_pass *, struct rdn_expr *, const struct rdn_d_param_ *locals, uint32_t nlocals);
 /* lower.c: the checked tree as IR. */
 struct rdn_ir *rdn_lower(struct rdn_pass *);
+/* One expression that rdn_check_expr has typed, into an IR with the types of the pass; locals are the bindings, by index, as
+ * constants. rdn_dsl_expr calls it. */
+struct rdn_ir *rdn_lower_expr(struct rdn_pass *, struct rdn_expr *, const struct rdn_dsl_binding *, uint32_t nbindings, rdn_id *ret_root);
 /* lower.c, for constants: lowers a typed constant expression into a scratch IR and folds it (check: E0417, defaults). */
 void rdn_const_eval(struct rdn_pass *, struct rdn_expr *, struct rdn_cell *ret);
 /* schema.c: row layout and its canonical text from a declaration. cost.c: chapter 14. winhash.c: chapter 13. */
