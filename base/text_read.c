@@ -39,7 +39,7 @@ static bool skip(const char *s, size_t n, size_t *at, char c) {
 
 static bool read_ymd(const char *s, size_t n, size_t *at, int64_t *ret_days) {
     static const unsigned char month_days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int y, m, d;
+    int y = 0, m = 0, d = 0;                           /* gcc 12 at -O3 does not see that fixed() wrote them */
     if (!fixed(s, n, at, 4, &y) || !skip(s, n, at, '-') || !fixed(s, n, at, 2, &m) || !skip(s, n, at, '-') ||
         !fixed(s, n, at, 2, &d))
         return false;
@@ -82,7 +82,7 @@ static bool read_offset(const char *s, size_t n, size_t *at, int *ret_seconds) {
     if (skip(s, n, at, 'Z'))
         return true;
     bool west = skip(s, n, at, '-');
-    int h, m;
+    int h = 0, m = 0;
     if ((!west && !skip(s, n, at, '+')) || !fixed(s, n, at, 2, &h) || !skip(s, n, at, ':') || !fixed(s, n, at, 2, &m))
         return false;
     *ret_seconds = (h * 60 + m) * (west ? -60 : 60);
@@ -92,7 +92,7 @@ static bool read_offset(const char *s, size_t n, size_t *at, int *ret_seconds) {
 bool rdn_read_time(const char *s, size_t n, int64_t *ret_ns) {
     size_t at = 0;
     int64_t days;
-    int h, m, sec = 0, ns = 0, off;
+    int h = 0, m = 0, sec = 0, ns = 0, off;
     if (!read_ymd(s, n, &at, &days) || !skip(s, n, &at, 'T') || !fixed(s, n, &at, 2, &h) || !skip(s, n, &at, ':') ||
         !fixed(s, n, &at, 2, &m))
         return false;
