@@ -8,7 +8,7 @@ void rdn_op_time(const struct rdn_opx *x) {
     enum { DAY_S = 86400 };
     int64_t ns = x->a[0]->i, s = rdn_floor_div(ns, 1000000000), r = 0;
     if (x->n->op == RDN_OP_MILLI) {
-        rdn_ret_i(x, (ns - s * 1000000000) / 1000000);
+        rdn_ret_i(x, (int64_t)((uint64_t)ns - (uint64_t)s * 1000000000u) / 1000000);   /* s * 10^9 may lie below the range */
         return;
     }
     s += rdn_tz_offset(x->ir->zones[x->n->aux], s);

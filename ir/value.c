@@ -78,7 +78,7 @@ static void put_array(const struct form *f, const struct rdn_type *t, const stru
     for (unsigned i = 0; i < t->dim[dim]; i++) {
         if (i)
             rdn_buf_putc(f->b, ',');
-        if (dim + 1u < t->ndim)
+        if (dim == 0 && t->ndim == 2)                  /* written so that gcc -O3 sees the recursion end */
             put_array(f, t, c, dim + 1, at);
         else if (t->elem == RDN_K_FLOAT)
             put_float(f, c->v[(*at)++]);
