@@ -21,7 +21,7 @@ typedef const char *rdn_name;
 struct rdn_d_window; struct rdn_d_table; struct rdn_d_fn; struct rdn_d_call; struct rdn_d_let;
 /* A number literal is an exact rational m * 10^-sc. Up to 64 characters and |exponent| <= 400 make it wider than 128
  * bits, so the digits are kept; parse.c offers the conversions the checker needs (rdn_num_*). */
-struct rdn_num { const char *digits; uint32_t ndigits; int32_t sc; bool frac; };   /* no leading or trailing zeros; "" is 0; value = digits * 10^-sc */
+struct rdn_num { const char *digits; uint32_t ndigits; int32_t sc; bool frac; };   /* no leading or trailing zeros, not terminated; none is 0; value = digits * 10^-sc */
 
 typedef RDN_VEC(struct rdn_expr *) rdn_exprs;
 struct rdn_expr {

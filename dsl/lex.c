@@ -8,21 +8,42 @@
 enum { RESERVED = 1, PREDEF = 2, FREE = 0 };
 static const struct { const char *text; uint8_t len, cls; } words[RDN_W_COUNT] = {
 #define WORD(name, text, cls) [RDN_W_##name] = { text, sizeof(text) - 1, cls },
-#define SIGN(name, text) [RDN_W_##name] = { text, sizeof(text) - 1, FREE },
+#define PAIR(name, a, b) [RDN_W_##name] = { (const char[]){ a, b, 0 }, 2, FREE },
+#define SIGN(name, a) [RDN_W_##name] = { (const char[]){ a, 0 }, 1, FREE },
 #include "dsl/tokens.def"
 #undef WORD
+#undef PAIR
 #undef SIGN
 };
-#define LAST_WORD RDN_W_WINDOW
-#define LONGEST_WORD 9
+static const uint8_t single[128] = {                     /* signs of one character */
+#define WORD(name, text, cls)
+#define PAIR(name, a, b)
+#define SIGN(name, a) [a] = RDN_W_##name,
+#include "dsl/tokens.def"
+#undef WORD
+#undef PAIR
+#undef SIGN
+};
+static const struct { char a, b; uint8_t word; } pairs[] = {
+#define WORD(name, text, cls)
+#define PAIR(name, a, b) { a, b, RDN_W_##name },
+#define SIGN(name, a)
+#include "dsl/tokens.def"
+#undef WORD
+#undef PAIR
+#undef SIGN
+};
+enum { LAST_WORD = RDN_W_WINDOW, LONGEST_WORD = 9 };
 
 const char *rdn_word_text(enum rdn_word w) { return words[w].text; }
 bool rdn_word_reserved(enum rdn_word w) { return words[w].cls & RESERVED; }
 bool rdn_word_predef(enum rdn_word w) { return words[w].cls & PREDEF; }
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_word(char c) { return is_alpha(c) || is_digit(c); }
+enum { DIGIT = 1, ALPHA = 2 };
+static const uint8_t class_of[256] = { ['0' ... '9'] = DIGIT, ['a' ... 'z'] = ALPHA, ['A' ... 'Z'] = ALPHA, ['_'] = ALPHA };
+static inline bool is_digit(char c) { return class_of[(unsigned char)c] & DIGIT; }
+static inline bool is_alpha(char c) { return class_of[(unsigned char)c] & ALPHA; }
+static inline bool is_word(char c) { return class_of[(unsigned char)c]; }
 static int hex_value(char c) {
     if (is_digit(c))
         return c - '0';
@@ -30,17 +51,24 @@ static int hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Order of the text s[0..n) and a terminated word; most pairs differ in their first byte, so no call of memcmp. */
+static inline int order(const char *s, size_t n, const char *word) {
+    size_t i = 0;
+    while (i < n && word[i] && s[i] == word[i])
+        i++;
+    return i < n && word[i] ? (unsigned char)s[i] - (unsigned char)word[i] : (i < n) - (word[i] != 0);
+}
+
 static enum rdn_word find_word(const char *s, size_t n) {
     unsigned lo = 1, hi = LAST_WORD + 1;
-    if (n > LONGEST_WORD)
+    if (n < 2 || n > LONGEST_WORD)
         return RDN_NO_WORD;
     while (lo < hi) {
         unsigned mid = (lo + hi) / 2;
-        size_t m = words[mid].len;
-        int d = memcmp(s, words[mid].text, n < m ? n : m);
-        if (d == 0 && n == m)
+        int d = order(s, n, words[mid].text);
+        if (d == 0)
             return (enum rdn_word)mid;
-        if (d > 0 || (d == 0 && n > m))
+        if (d > 0)
             lo = mid + 1;
         else
             hi = mid;
@@ -49,10 +77,11 @@ static enum rdn_word find_word(const char *s, size_t n) {
 }
 
 static enum rdn_word find_sign(const char *s, size_t n) {
-    for (unsigned w = LAST_WORD + 1; w < RDN_W_COUNT; w++)       /* two characters come first in the table */
-        if (words[w].len <= n && memcmp(s, words[w].text, words[w].len) == 0)
-            return (enum rdn_word)w;
-    return RDN_NO_WORD;
+    if (n > 1)
+        for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
+            if (pairs[i].a == s[0] && pairs[i].b == s[1])
+                return (enum rdn_word)pairs[i].word;
+    return n > 0 && (unsigned char)s[0] < 128 ? (enum rdn_word)single[(unsigned char)s[0]] : RDN_NO_WORD;
 }
 
 /* ---- bytes ---- */
@@ -72,10 +101,23 @@ static unsigned utf8_at(const unsigned char *s, size_t n) {
     return len;
 }
 
+/* Eight printable ASCII bytes? */
+static inline bool plain8(const char *s) {
+    const uint64_t ones = 0x0101010101010101u, high = ones << 7;
+    uint64_t w, del;
+    memcpy(&w, s, 8);
+    del = w ^ ones * 0x7f;
+    return !((w | (w - ones * 0x20) | (del - ones)) & high);
+}
+
 void rdn_lex_bytes(struct rdn_pass *c, const char *src, uint32_t len, bool controls) {
     const unsigned char *s = (const unsigned char *)src;
     uint32_t control = UINT32_MAX;
     for (uint32_t i = 0; i < len;) {
+        if (len - i >= 8 && plain8(src + i)) {
+            i += 8;
+            continue;
+        }
         unsigned n = s[i] >= 0x20 && s[i] < 0x7f ? 1 : utf8_at(s + i, len - i);
         if (n == 0)
             rdn_raise(c, "E0101", (struct rdn_span){ i, i + 1 }, NULL, "source is not valid UTF-8");
@@ -176,7 +218,7 @@ static void lex_string(struct rdn_pass *c, struct rdn_lex *l, struct rdn_tok *t)
     if (n <= LONGEST_WORD) {
         decode(s + 1, p, word, sizeof word);
         t->like = find_word(word, n);
-        if (t->like == RDN_NO_WORD && n > 0 && words[find_sign(word, n)].len == n)
+        if (t->like == RDN_NO_WORD && words[find_sign(word, n)].len == n)
             t->like = find_sign(word, n);
     }
 }
@@ -415,7 +457,8 @@ struct rdn_num rdn_lex_num(struct rdn_pass *c, const char *src, const struct rdn
         for (; k && d[k - 1] == '0'; k--)
             sc--;
     sc += -exponent_of(&n) + (n.unit == n.end ? 0 : *n.unit == '%' ? 2 : 4);
-    return (struct rdn_num){ rdn_arena_strndup(c->arena, d, k), k, k ? sc : 0, t->frac };
+    bool in_place = !n.hex && k <= (size_t)(n.ip_end - n.ip) && memcmp(n.ip, d, k) == 0;
+    return (struct rdn_num){ in_place ? n.ip : rdn_arena_strndup(c->arena, d, k), k, k ? sc : 0, t->frac };
 }
 
 /* ---- the token ---- */

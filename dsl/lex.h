@@ -11,9 +11,11 @@ enum rdn_tok_kind { RDN_TOK_EOF, RDN_TOK_ID, RDN_TOK_NUM, RDN_TOK_DUR, RDN_TOK_S
 enum rdn_word {
     RDN_NO_WORD,
 #define WORD(name, text, cls) RDN_W_##name,
-#define SIGN(name, text) RDN_W_##name,
+#define PAIR(name, a, b) RDN_W_##name,
+#define SIGN(name, a) RDN_W_##name,
 #include "dsl/tokens.def"
 #undef WORD
+#undef PAIR
 #undef SIGN
     RDN_W_COUNT
 };

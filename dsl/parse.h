@@ -17,6 +17,7 @@ struct rdn_parser {
     struct rdn_tok t[3];                                 /* the current token and two ahead */
     uint32_t last;                                       /* end of the token taken last */
     uint32_t nest, nodes;                                /* E0702, E0705 */
+    rdn_exprs stack;                                     /* open lists of expressions, innermost last */
 };
 
 static inline struct rdn_span rdn_tok_pos(const struct rdn_tok *t) { return (struct rdn_span){ t->a, t->b }; }
@@ -48,6 +49,7 @@ struct rdn_expr *rdn_parse_expr(struct rdn_parser *);    /* inside another expre
 struct rdn_expr *rdn_parse_top(struct rdn_parser *);     /* a whole one: counts its parts from 0 */
 struct rdn_expr *rdn_parse_sum(struct rdn_parser *);     /* "sum" of the grammar, without counting from 0 */
 struct rdn_expr *rdn_parse_const(struct rdn_parser *);   /* "sum", counting from 0 */
+rdn_exprs rdn_parse_list_end(struct rdn_parser *, uint32_t from);              /* pops what stands above `from` into a list */
 struct rdn_tok rdn_parse_args(struct rdn_parser *, rdn_exprs *, enum rdn_word close);   /* the closing token */
 
 struct rdn_decl *rdn_parse_decl(struct rdn_parser *, const struct rdn_tok *kw);

@@ -89,9 +89,12 @@ static void host_table(struct rdn_parser *p, struct rdn_d_table *d) {
 }
 
 static void cells(struct rdn_parser *p, rdn_exprs *ret) {
-    do
-        rdn_push_val(p->c->arena, ret, rdn_parse_const(p));
-    while (rdn_p_accept(p, RDN_W_COMMA));
+    uint32_t from = p->stack.n;
+    do {
+        struct rdn_expr *x = rdn_parse_const(p);
+        rdn_push_val(p->c->arena, &p->stack, x);
+    } while (rdn_p_accept(p, RDN_W_COMMA));
+    *ret = rdn_parse_list_end(p, from);
 }
 
 static void table_rows(struct rdn_parser *p, struct rdn_d_table *d) {

@@ -137,12 +137,27 @@ struct rdn_expr *rdn_parse_const(struct rdn_parser *p) {
     return rdn_parse_sum(p);
 }
 
+/* Lists are collected on one stack and copied at their exact length: most have one or two elements. */
+rdn_exprs rdn_parse_list_end(struct rdn_parser *p, uint32_t from) {
+    uint32_t n = p->stack.n - from;
+    rdn_exprs xs = { .n = n, .cap = n };
+    p->stack.n = from;
+    if (n > 0) {
+        xs.v = rdn_new_n(p->c->arena, struct rdn_expr *, n);
+        memcpy(xs.v, p->stack.v + from, n * sizeof *xs.v);
+    }
+    return xs;
+}
+
 struct rdn_tok rdn_parse_args(struct rdn_parser *p, rdn_exprs *ret, enum rdn_word close) {
+    uint32_t from = p->stack.n;
     while (!rdn_p_at(p, close)) {
-        rdn_push_val(p->c->arena, ret, rdn_parse_expr(p));
+        struct rdn_expr *x = rdn_parse_expr(p);
+        rdn_push_val(p->c->arena, &p->stack, x);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
+    *ret = rdn_parse_list_end(p, from);
     return rdn_p_expect(p, close);
 }
 
