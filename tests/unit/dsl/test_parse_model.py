@@ -227,7 +227,7 @@ OWN = [
     'let l on E = 0xffffffffffffffffffffffffffffffffffffffffffffffffff00', 'let l on E = 1_0.5_0e+03 + 000.000 + 1.50% + 2bps + 0.0000000000000001w + 5e1', 'let l on E = 9223372036.854775807s', 'let l on E = 9223372036.854775808s', 'let l on E = 0.5ns',
     'let l on E = 0.' + '0' * 55 + 's', 'let l on E = 15250w', 'let l on E = 15251w', 'let l on E = 1e3s', 'let l on E = 5q', 'let l on E = 5mss', '\ufeffruleset', 'é', '# é\n€', 'let l on E = "é\\n" "',
     'let l on E = a "in" b', 'let l on E = a not "in" b', 'window w = count() over 5 "events" on E', 'test "a" { row t "[" 1] = none }', 'test "a" { param a "=" 1 }', 'test "a" { expect undefined "(" cold) 1 }',
-    'test "a" { param a "=\u{0}" 1 }', 'let l on E = a not "in\u{0}" b', 'let l on E = a not "in\u{0}\u{0}" b',
+    'test "a" { param a "=\\u{0}" 1 }', 'let l on E = a not "in\\u{0}" b', 'let l on E = a not "in\\u{0}\\u{0}" b',
     'rule r on E { when a emit X { "now": 1 } }', 'rule r on E { when a flag A "{ }" }', 'rule r on E { when a flag A "{a" }', 'rule r on E { when a flag A "{a}}" }', 'rule r on E { when a flag A "}" }', 'rule r on E { when a flag A "{a b}" }',
     'rule r on E { when a flag A "{a # c}" }', 'rule r on E { when a flag A "{@}" }', 'rule r on E { when a flag A "{\\n}" }', 'rule r on E { when a flag A "\\\\u{41}" }', 'rule r on E { when a flag A "\\u{41}{{" }', 'rule r on E { when a flag a }', 'rule r on E { when a flag _x }',
     'rule r on E { when a flag A "{1 = 2}" } @', 'let l on E = ) "', 'let l on E = 24:01', 'let l on E = 2026-02-30', 'let l on E = 2026-02-03x', 'let l on E = 2026-02-03T', 'let l on E = 1600-01-01T00:00Z', 'event e { now: int }', 'event in { }',
