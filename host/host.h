@@ -46,6 +46,7 @@ struct redan_ruleset {
     struct rdn_event_info *events;
     struct rdn_hash_row *by_hash;                        /* windows by structural hash, then by declared order */
     uint32_t max_codes, max_emits, max_values, npoints;
+    uint32_t nwarnings;
     bool may_wait;                                       /* declares a plugin or a kernel */
 };
 

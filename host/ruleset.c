@@ -131,6 +131,7 @@ static int read_text(struct redan_ruleset *rs, const char *name, const char *tex
         return rc;
     }
     rs->ir = res.ir;
+    rs->nwarnings = res.ndiags + res.more;
     return rdn_ir_verify(rs->ir, reterr);
 }
 

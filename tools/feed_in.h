@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * feed_in.h: where `run`, `explain` and `cover` get their events: JSON lines (17.1), or CSV rows through a map. One shape for all:
+ * a struct rdn_line an input line. */
+#ifndef RDN_FEED_IN_H
+#define RDN_FEED_IN_H
+#include "host/line.h"
+#include "tools/tool.h"
+
+struct feed {
+    FILE *f;
+    bool own;
+    char *line; size_t cap, len;                         /* the line at hand, without LF */
+    uint64_t lines;                                      /* read so far, blank ones too */
+    uint64_t skipped;                                    /* rows the map has no entry for */
+    struct rdn_line_reader *json;
+    struct csv_map *map;                                 /* NULL: JSON lines */
+    const struct rdn_ir *ir;
+    struct rdn_syms *syms;
+};
+/* Opens EVENTS (NULL: standard input) in the format the options ask for. False after a message. */
+bool feed_open(struct feed *, const struct args *, const char *path, struct rdn_syms *);
+void feed_close(struct feed *);
+/* What names mean from now on. False after a message: the map does not fit the rules. */
+bool feed_rules(struct feed *, const struct rdn_ir *);
+/* True unless at the end: fetches the next line, so that a swap can act before it is read. */
+bool feed_fetch(struct feed *);
+void feed_read(struct feed *, struct rdn_line *ret);
+
+/* csv_map.c */
+/* The map of --map FILE (YAML); lobster: columns are time, type, id, size, price, direction, without a header line. */
+struct csv_map *csv_map_open(const char *path, bool lobster);
+void csv_map_close(struct csv_map *);
+bool csv_map_rules(struct csv_map *, const struct rdn_ir *, struct rdn_syms *);
+void csv_map_read(struct csv_map *, const char *line, size_t len, struct rdn_line *ret, uint64_t *skipped);
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run_verb.c: `redan run`: judges a stream and prints one line a decision (LANGUAGE.md 17.2). */
+#include "tools/feed_in.h"
+#include "tools/stream.h"
+#include "base/text.h"
+#include <string.h>
+
+enum { SWAPS = 32 };
+struct swap { uint64_t at; redan_ruleset *rs; };
+struct run {
+    struct args args;
+    redan_engine *eng;
+    redan_ruleset *rs;
+    struct swap swaps[SWAPS]; uint32_t nswaps;
+    struct stream stream;
+    struct feed feed;
+    struct rdn_buf out;
+    uint64_t bad;
+    bool full, quiet;
+};
+
+/* ---- set-up ---- */
+static bool read_swaps(struct run *r, int *ret_rc) {
+    for (int i = 0; i < r->args.ngiven; i++) {
+        if (strcmp(r->args.given[i].name, "--swap") != 0)
+            continue;
+        const char *v = r->args.given[i].value, *at = strrchr(v, '@');
+        char path[4096];
+        size_t digits = at ? strlen(at + 1) : 0;
+        *ret_rc = EXIT_USAGE;
+        if (!at || digits == 0 || digits > 18 || strspn(at + 1, "0123456789") != digits || (size_t)(at - v) >= sizeof path)
+            return usage("--swap %.80s: NEW@N expected", v), false;
+        if (r->nswaps == SWAPS)
+            return usage("at most %d swaps", SWAPS), false;
+        snprintf(path, sizeof path, "%.*s", (int)(at - v), v);
+        redan_ruleset *rs = load_rules(r->eng, &r->args, path, DIAG_FULL, false, ret_rc);
+        if (!rs)
+            return false;
+        r->swaps[r->nswaps++] = (struct swap){ strtoull(at + 1, NULL, 10), rs };
+        const char *a = r->rs->ir->partition, *b = rs->ir->partition;
+        if (r->eng->opt.lanes > 1 && ((!a != !b) || (a && strcmp(a, b) != 0))) {
+            *ret_rc = EXIT_USAGE;
+            return usage("--swap: several lanes need the same partition"), false;
+        }
+    }
+    return true;
+}
+
+/* NAME=VALUE as it would stand in an event line: the type decides how VALUE reads. */
+static bool set_param(struct run *r, const char *v) {
+    const char *eq = strchr(v, '=');
+    const struct rdn_ir *ir = r->rs->ir;
+    uint32_t i = 0;
+    while (eq && i < ir->nparams && (strlen(ir->params[i].name) != (size_t)(eq - v) || strncmp(ir->params[i].name, v, (size_t)(eq - v)) != 0))
+        i++;
+    if (!eq || i == ir->nparams)
+        return usage("--param %.80s: NAME=VALUE with the name of a parameter expected", v), false;
+    const struct rdn_type *t = ir->params[i].type;
+    struct rdn_line l = { .kind = RDN_LINE_PARAM, .index = i };
+    struct rdn_json j = { .kind = RDN_JSON_STRING, .text = eq + 1, .len = (uint32_t)strlen(eq + 1) };
+    if (t->kind == RDN_K_INT || t->kind == RDN_K_DUR)
+        j.kind = RDN_JSON_INT;
+    else if (t->kind == RDN_K_FLOAT)
+        j.kind = RDN_JSON_REAL;
+    else if (t->kind == RDN_K_BOOL)
+        j.kind = rdn_json_is(&j, "true") ? RDN_JSON_TRUE : rdn_json_is(&j, "false") ? RDN_JSON_FALSE : RDN_JSON_NULL;
+    bool good = rdn_line_value(NULL, r->eng->syms, &j, t, NULL, &l.val);
+    if (!good && t->kind == RDN_K_DUR)
+        good = rdn_read_dur(j.text, j.len, &l.val.i);
+    if (!good)
+        return usage("--param %.80s: the value does not fit its type", v), false;
+    const char *why = stream_control(&r->stream, &l);
+    if (why)
+        return usage("--param %.80s: %s", v, why), false;
+    return true;
+}
+
+static bool name_plugins(struct run *r) {
+    for (int i = 0; i < r->args.ngiven; i++) {
+        if (strcmp(r->args.given[i].name, "--plugin") != 0)
+            continue;
+        const char *v = r->args.given[i].value, *eq = strchr(v, '=');
+        char name[128];
+        redan_error err = { 0 };
+        if (!eq || eq == v || (size_t)(eq - v) >= sizeof name)
+            return usage("--plugin %.80s: NAME=FILE.py expected", v), false;
+        snprintf(name, sizeof name, "%.*s", (int)(eq - v), v);
+        redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
+        o.name = name;
+        o.file = eq + 1;
+        if (redan_plugin(r->eng, &o, &err) < 0) {
+            print_error(&err);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool count_lanes(struct run *r, uint64_t *ret) {
+    *ret = 1;
+    if (!args_count(&r->args, "--lanes", 1, ret))
+        return false;
+    if (*ret > RDN_LANES_MAX)
+        return usage("--lanes: at most %u", RDN_LANES_MAX), false;
+    if (*ret > 1 && args_flag(&r->args, "--state"))
+        return usage("--state needs one lane"), false;
+    return true;
+}
+
+/* Rules, swaps, plugins, lanes and input; the exit code when something is wrong, else EXIT_GOOD. */
+static int set_up(struct run *r) {
+    uint64_t lanes;
+    int rc;
+    redan_error err = { 0 };
+    if (!count_lanes(r, &lanes) || !(r->eng = open_engine(args_value(&r->args, "--backend"), (uint32_t)lanes)))
+        return EXIT_USAGE;
+    if (!(r->rs = load_rules(r->eng, &r->args, r->args.words[0], DIAG_FULL, false, &rc)))
+        return rc;
+    if (lanes > 1 && !r->rs->ir->partition) {
+        fprintf(stderr, "%s has no partition: one lane\n", base_name(r->args.words[0]));
+        lanes = 1;
+    }
+    if (!read_swaps(r, &rc))
+        return rc;
+    if (!name_plugins(r))
+        return EXIT_USAGE;
+    if (redan_activate(r->eng, r->rs, NULL, NULL, &err) < 0) {
+        print_error(&err);
+        return EXIT_FINDINGS;
+    }
+    if (!stream_open(&r->stream, r->eng, (uint32_t)lanes))
+        return EXIT_FINDINGS;
+    for (int i = 0; i < r->args.ngiven; i++)
+        if (strcmp(r->args.given[i].name, "--param") == 0 && !set_param(r, r->args.given[i].value))
+            return EXIT_USAGE;
+    if (!feed_open(&r->feed, &r->args, r->args.nwords > 1 ? r->args.words[1] : NULL, r->eng->syms) || !feed_rules(&r->feed, r->rs->ir))
+        return EXIT_USAGE;
+    return EXIT_GOOD;
+}
+
+/* ---- the stream ---- */
+static void end_line(struct run *r) {
+    rdn_buf_putc(&r->out, '\n');
+    if (r->out.n > 1 << 16)
+        out_buf(stdout, &r->out);
+}
+
+static void bad_line(struct run *r, const char *why) {
+    r->bad++;
+    rdn_answer_error(&r->out, why);
+    end_line(r);
+}
+
+/* The last swap that was asked for before input line `line`. */
+static bool swap_before(struct run *r, uint64_t line) {
+    redan_ruleset *rs = NULL;
+    redan_error err = { 0 };
+    for (uint32_t i = 0; i < r->nswaps; i++)
+        if (r->swaps[i].at + 1 == line)
+            rs = r->swaps[i].rs;
+    if (!rs)
+        return true;
+    if (stream_swap(&r->stream, rs, &err) < 0 || !feed_rules(&r->feed, rs->ir)) {
+        if (err.code)
+            print_error(&err);
+        return false;
+    }
+    rdn_answer_swap(&r->out, rs->ir, r->stream.cold);
+    end_line(r);
+    return true;
+}
+
+static void take_line(struct run *r) {
+    static struct rdn_line l;                            /* 9 KiB; one stream a process */
+    feed_read(&r->feed, &l);
+    if (l.kind == RDN_LINE_EMPTY)
+        return;
+    if (l.kind == RDN_LINE_BAD) {
+        bad_line(r, l.why);
+        return;
+    }
+    if (l.kind != RDN_LINE_EVENT) {
+        const char *why = stream_control(&r->stream, &l);
+        if (why)
+            bad_line(r, why);
+        return;
+    }
+    redan_verdict v;
+    redan_lane *lane = stream_judge(&r->stream, l.index, l.row, false, &v);
+    if (r->quiet)
+        return;
+    rdn_answer_decision(&r->out, lane, &v, r->stream.n, stream_ir(&r->stream)->events[l.index].name, r->full);
+    end_line(r);
+}
+
+static int run_stream(struct run *r) {
+    struct progress bar;
+    progress_start(&bar, &r->args, "events", 0);
+    r->full = args_flag(&r->args, "--full");
+    r->quiet = args_flag(&r->args, "--quiet");
+    while (feed_fetch(&r->feed)) {
+        if (!swap_before(r, r->feed.lines))
+            return EXIT_FINDINGS;
+        take_line(r);
+        if (r->feed.lines % 4096 == 0)
+            progress_step(&bar, r->feed.lines);
+    }
+    progress_end(&bar);
+    if (args_flag(&r->args, "--state")) {
+        rdn_answer_state(&r->out, r->stream.lanes[0]);
+        end_line(r);
+    }
+    out_buf(stdout, &r->out);
+    if (r->feed.skipped)
+        fprintf(stderr, "%llu rows without an entry in the map were skipped\n", (unsigned long long)r->feed.skipped);
+    return r->bad ? EXIT_FINDINGS : EXIT_GOOD;
+}
+
+int cmd_run(int argc, char **argv) {
+    static const struct opt opts[] = {
+        { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
+        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
+    static struct run r;
+    if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))
+        return EXIT_USAGE;
+    rdn_buf_init(&r.out, &rdn_libc_mem);
+    int rc = set_up(&r);
+    if (rc == EXIT_GOOD)
+        rc = run_stream(&r);
+    feed_close(&r.feed);
+    stream_close(&r.stream);
+    for (uint32_t i = 0; i < r.nswaps; i++)
+        redan_release(r.swaps[i].rs);
+    redan_release(r.rs);
+    redan_close(r.eng);
+    rdn_buf_fini(&r.out);
+    return rc;
+}
