@@ -140,16 +140,6 @@ void rdn_binding_close(struct rdn_binding *b) {
     rdn_free(mem, b, sizeof *b);
 }
 
-bool rdn_type_same(const struct rdn_type *a, const struct rdn_type *b) {
-    if (a->kind != b->kind || a->scale != b->scale || a->elem != b->elem || a->ndim != b->ndim || a->n != b->n ||
-        a->dim[0] != b->dim[0] || a->dim[1] != b->dim[1])
-        return false;
-    for (uint32_t i = 0; a->kind == RDN_K_ENUM && i < a->n; i++)
-        if (strcmp(a->members[i], b->members[i]) != 0)
-            return false;
-    return true;
-}
-
 /* The first window of `from` with that structural hash. */
 static struct rdn_win *same_hash(struct rdn_binding *from, uint64_t hash) {
     const struct rdn_hash_row *rows = from->rs->by_hash;

@@ -138,7 +138,6 @@ void rdn_binding_close(struct rdn_binding *);
 void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* from NULL: everything starts cold */
 /* lane.c: adopts what is published, if anything new is; false when nothing is active. */
 bool rdn_lane_sync(struct redan_lane *);
-bool rdn_type_same(const struct rdn_type *, const struct rdn_type *);        /* across rule sets */
 /* decide.c: from fired and undefined rules to the verdict. */
 void rdn_decide(struct rdn_binding *, const struct rdn_event *, uint32_t event, redan_verdict *ret);
 /* The message of an action into buf, cut and terminated; returns the bytes it has. Reads the event's values. */

@@ -127,6 +127,17 @@ const struct rdn_type *rdn_type_at(const struct rdn_types *ts, uint32_t index) {
     return ts->all.v[index];
 }
 
+bool rdn_type_same(const struct rdn_type *a, const struct rdn_type *b) {
+    if (a->kind != b->kind || a->scale != b->scale || a->elem != b->elem || a->ndim != b->ndim || a->n != b->n ||
+        a->dim[0] != b->dim[0] || a->dim[1] != b->dim[1])
+        return false;
+    unsigned names = a->kind == RDN_K_ENUM ? a->n : a->kind == RDN_K_EVENT;
+    for (unsigned i = 0; i < names; i++)
+        if (strcmp(a->members[i], b->members[i]) != 0)
+            return false;
+    return true;
+}
+
 uint32_t rdn_type_elems(const struct rdn_type *t) { return t->kind == RDN_K_ARR ? (uint32_t)t->dim[0] * t->dim[1] : 1; }
 
 /* LANGUAGE.md 5. Kinds that are never stored (text, event, none) take no room. */

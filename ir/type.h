@@ -36,6 +36,7 @@ const struct rdn_type *rdn_type_at(const struct rdn_types *, uint32_t index);
 
 size_t   rdn_type_size(const struct rdn_type *);                     /* bytes when stored in an event row (5) */
 unsigned rdn_type_align(const struct rdn_type *);
+bool     rdn_type_same(const struct rdn_type *, const struct rdn_type *);   /* the same type, across tables too */
 uint32_t rdn_type_elems(const struct rdn_type *);                    /* arr: product of dims; else 1 */
 void     rdn_type_print(struct rdn_buf *, const struct rdn_type *);  /* "dec(4)", "enum(buy,sell)", "float[3,3]" */
 char    *rdn_type_name(struct rdn_arena *, const struct rdn_type *);

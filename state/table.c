@@ -108,24 +108,15 @@ bool rdn_tab_set(struct rdn_tab *t, const struct rdn_key *k, const struct rdn_ce
 
 uint32_t rdn_tab_rows(const struct rdn_tab *t) { return t->rows.n; }
 
-static bool same_type(const struct rdn_type *a, const struct rdn_type *b) {
-    if (a->kind != b->kind || a->scale != b->scale || a->n != b->n)
-        return false;
-    for (uint32_t i = 0; a->kind == RDN_K_ENUM && i < a->n; i++)
-        if (strcmp(a->members[i], b->members[i]) != 0)
-            return false;
-    return true;
-}
-
 /* Key types, and names and types of the columns, in order; names of keys do not matter (chapter 13). */
 static bool same_shape(const struct rdn_table *a, const struct rdn_table *b) {
     if (!a->host || !b->host || a->nkeys != b->nkeys || a->ncols != b->ncols)
         return false;
     for (uint32_t i = 0; i < a->nkeys; i++)
-        if (!same_type(a->keys[i].type, b->keys[i].type))
+        if (!rdn_type_same(a->keys[i].type, b->keys[i].type))
             return false;
     for (uint32_t i = 0; i < a->ncols; i++)
-        if (strcmp(a->cols[i].name, b->cols[i].name) != 0 || !same_type(a->cols[i].type, b->cols[i].type))
+        if (strcmp(a->cols[i].name, b->cols[i].name) != 0 || !rdn_type_same(a->cols[i].type, b->cols[i].type))
             return false;
     return true;
 }
