@@ -5,8 +5,7 @@
 
 #define NO_EVENT UINT32_MAX
 
-static uint32_t words_of(const struct rdn_ir *ir)
-{
+static uint32_t words_of(const struct rdn_ir *ir) {
     uint32_t most = 1;
     for (uint32_t i = 0; i < ir->nevents; i++)
         if ((ir->events[i].nrules + 63) / 64 > most)
@@ -15,8 +14,7 @@ static uint32_t words_of(const struct rdn_ir *ir)
 }
 
 int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helpers, void *lane, const struct rdn_cell *params,
-                   const struct rdn_mem *mem, struct rdn_frame **ret, redan_error *reterr)
-{
+                   const struct rdn_mem *mem, struct rdn_frame **ret, redan_error *reterr) {
     struct rdn_frame *f = rdn_zalloc(mem, sizeof *f);
     if (!f)
         return rdn_fail(reterr, NOMEM, "", "frame");
@@ -45,8 +43,7 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
     return 0;
 }
 
-void rdn_frame_close(struct rdn_frame *f)
-{
+void rdn_frame_close(struct rdn_frame *f) {
     if (!f)
         return;
     if (f->prog->impl->frame_close)
@@ -56,14 +53,12 @@ void rdn_frame_close(struct rdn_frame *f)
     rdn_free(f->mem, f, sizeof *f);
 }
 
-void rdn_frame_params_changed(struct rdn_frame *f)
-{
+void rdn_frame_params_changed(struct rdn_frame *f) {
     if (f->prog->impl->params_changed)
         f->prog->impl->params_changed(f);
 }
 
-static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts)
-{
+static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     struct rdn_frame_head *h = &f->head;
     h->event = event;
     h->row = row;
@@ -74,8 +69,7 @@ static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64
     rdn_interp_begin(f);
 }
 
-void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts)
-{
+void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     uint32_t words = (f->head.ir->events[event].nrules + 63) / 64;
     memset(f->head.fired, 0, words * sizeof *f->head.fired);
     memset(f->head.undef, 0, words * sizeof *f->head.undef);

@@ -22,8 +22,7 @@ struct run {                                             /* what the loop and it
     uint32_t pc, end, depth;
 };
 
-static void decode_field(const struct run *r, const struct rdn_cell *cell)
-{
+static void decode_field(const struct run *r, const struct rdn_cell *cell) {
     struct rdn_interp_state *st = r->st;
     const struct rdn_frame_head *h = &st->frame->head;
     struct rdn_cell *c = &st->fields[cell - st->fields];
@@ -33,8 +32,7 @@ static void decode_field(const struct run *r, const struct rdn_cell *cell)
     c->gen = st->gen;
 }
 
-static inline const struct rdn_cell *fetch(const struct run *r, uint32_t ref)
-{
+static inline const struct rdn_cell *fetch(const struct run *r, uint32_t ref) {
     const struct rdn_cell *c = r->base[ref >> REF_SHIFT] + (ref & REF_MASK);
     if (ref >= REF(REF_FIELD, 0) && unlikely(c->gen != r->st->gen))
         decode_field(r, c);
@@ -42,8 +40,7 @@ static inline const struct rdn_cell *fetch(const struct run *r, uint32_t ref)
 }
 
 /* The leaf an operand stands for, for its position. */
-static rdn_id leaf_of(const struct rdn_ir *ir, rdn_id id)
-{
+static rdn_id leaf_of(const struct rdn_ir *ir, rdn_id id) {
     for (;;) {
         const struct rdn_node *n = &ir->nodes.v[id];
         if (n->op == RDN_OP_USE)
@@ -56,8 +53,7 @@ static rdn_id leaf_of(const struct rdn_ir *ir, rdn_id id)
 }
 
 /* Copies what `ref` holds; `id` is the node it stands for. */
-static void take(const struct run *r, uint32_t ref, rdn_id id, struct rdn_cell *ret)
-{
+static void take(const struct run *r, uint32_t ref, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_cell *c = fetch(r, ref);
     if (ret != c)
         *ret = *c;
@@ -66,8 +62,7 @@ static void take(const struct run *r, uint32_t ref, rdn_id id, struct rdn_cell *
 }
 
 static __attribute__((noinline)) void take_operand(const struct run *r, const struct rdn_insn *in, uint32_t k, uint32_t ref,
-                                                   struct rdn_cell *ret)
-{
+                                                   struct rdn_cell *ret) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     rdn_id buf[3];
     uint32_t nargs;
@@ -75,30 +70,26 @@ static __attribute__((noinline)) void take_operand(const struct run *r, const st
     take(r, ref, args[k], ret);
 }
 
-static void set_cause(struct rdn_cell *c, const struct rdn_node *n, unsigned cause)
-{
+static void set_cause(struct rdn_cell *c, const struct rdn_node *n, unsigned cause) {
     c->cause = (uint8_t)cause;
     c->span = n->span;
 }
 
 /* The leftmost undefined operand of a binary instruction is its value. */
-static __attribute__((noinline)) void undefined2(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void undefined2(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     if (fetch(r, in->a)->cause)
         take_operand(r, in, 0, in->a, d);
     else
         take_operand(r, in, 1, in->b, d);
 }
 
-static __attribute__((noinline)) void fail(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d, unsigned cause)
-{
+static __attribute__((noinline)) void fail(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d, unsigned cause) {
     set_cause(d, &r->ir->nodes.v[in->node], cause);
 }
 
 /* ---- logic ---- */
 /* `and` (stop 0), `or` (stop 1): 6.2. In a pre-pass a side that waits for a call leaves the other side's undefined open. */
-static void kleene(const struct run *r, const struct rdn_insn *in, int64_t stop, struct rdn_cell *d)
-{
+static void kleene(const struct run *r, const struct rdn_insn *in, int64_t stop, struct rdn_cell *d) {
     const struct rdn_cell *a = fetch(r, in->a), *b = fetch(r, in->b);
     if (likely(!(a->cause | b->cause))) {
         d->i = stop ? a->i | b->i : a->i & b->i;
@@ -115,22 +106,19 @@ static void kleene(const struct run *r, const struct rdn_insn *in, int64_t stop,
     }
 }
 
-static bool is_nan(const struct run *r, rdn_id id, const struct rdn_cell *c)
-{
+static bool is_nan(const struct run *r, rdn_id id, const struct rdn_cell *c) {
     return r->ir->nodes.v[id].type == RDN_TY_F64 && c->f != c->f;
 }
 
 /* ---- instructions with lists of operands ---- */
-static void gather(const struct run *r, const struct rdn_insn *in, uint32_t n)
-{
+static void gather(const struct run *r, const struct rdn_insn *in, uint32_t n) {
     const uint32_t *refs = r->in->refs + in->a;
     for (uint32_t i = 0; i < n; i++)
         r->st->argp[i] = fetch(r, refs[i]);
 }
 
 /* The first operand that is undefined, as the value. */
-static bool first_undefined(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static bool first_undefined(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     for (uint32_t i = 0; i < in->b; i++)
         if (unlikely(r->st->argp[i]->cause)) {
             take_operand(r, in, i, r->in->refs[in->a + i], d);
@@ -139,8 +127,7 @@ static bool first_undefined(const struct run *r, const struct rdn_insn *in, stru
     return false;
 }
 
-static __attribute__((noinline)) void apply(const struct run *r, const struct rdn_insn *in, uint32_t nargs, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void apply(const struct run *r, const struct rdn_insn *in, uint32_t nargs, struct rdn_cell *d) {
     const struct rdn_cell **argp = r->st->argp;
     struct rdn_cell ret = { .cause = RDN_DEFINED };
     gather(r, in, nargs);
@@ -164,8 +151,7 @@ static __attribute__((noinline)) void apply(const struct run *r, const struct rd
     *d = ret;
 }
 
-static void read_window(const struct run *r, const struct rdn_node *n, const struct rdn_key *key, struct rdn_cell *d)
-{
+static void read_window(const struct run *r, const struct rdn_node *n, const struct rdn_key *key, struct rdn_cell *d) {
     const struct rdn_frame *f = r->st->frame;
     d->cause = RDN_DEFINED;
     f->helpers.wread(f->lane, n->aux, key, n->op == RDN_OP_WPREV, d);
@@ -175,16 +161,14 @@ static void read_window(const struct run *r, const struct rdn_node *n, const str
 
 /* From the operands in argp; the types come from a window or from a table. */
 static void make_key(const struct rdn_interp_state *st, struct rdn_key *key, const struct rdn_type *const *kt,
-                     const struct rdn_column *cols, uint32_t n)
-{
+                     const struct rdn_column *cols, uint32_t n) {
     rdn_key_begin(key);
     for (uint32_t i = 0; i < n; i++)
         rdn_key_add(key, cols ? cols[i].type : kt[i], st->argp[i]);
     rdn_key_end(key);
 }
 
-static __attribute__((noinline)) void window_at(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void window_at(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     gather(r, in, in->b);
     if (first_undefined(r, in, d))
@@ -194,8 +178,7 @@ static __attribute__((noinline)) void window_at(const struct run *r, const struc
 }
 
 /* The reader stands on the window's own event: its key is made once an event. */
-static __attribute__((noinline)) void window_own(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void window_own(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     struct rdn_interp_state *st = r->st;
     struct rdn_key_memo *memo = &st->key_memo[n->aux];
@@ -210,8 +193,7 @@ static __attribute__((noinline)) void window_own(const struct run *r, const stru
     read_window(r, n, key, d);
 }
 
-static __attribute__((noinline)) void table_cell(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void table_cell(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     const struct rdn_frame *f = r->st->frame;
     gather(r, in, in->b);
@@ -225,8 +207,7 @@ static __attribute__((noinline)) void table_cell(const struct run *r, const stru
         set_cause(d, n, RDN_CAUSE_MISSING);
 }
 
-static __attribute__((noinline)) void call(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void call(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     struct rdn_interp_state *st = r->st;
     gather(r, in, in->b);
@@ -244,8 +225,7 @@ static __attribute__((noinline)) void call(const struct run *r, const struct rdn
         d->span = n->span;
 }
 
-static __attribute__((noinline)) void in_data(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d)
-{
+static __attribute__((noinline)) void in_data(const struct run *r, const struct rdn_insn *in, struct rdn_cell *d) {
     const struct rdn_node *n = &r->ir->nodes.v[in->node];
     const struct rdn_frame *f = r->st->frame;
     const struct rdn_cell *a = fetch(r, in->a);
@@ -260,16 +240,14 @@ static __attribute__((noinline)) void in_data(const struct run *r, const struct 
 }
 
 /* ---- values evaluated once an event ---- */
-static bool is_done(const struct run *r, uint32_t s)
-{
+static bool is_done(const struct run *r, uint32_t s) {
     const struct rdn_interp_state *st = r->st;
     return st->shared[s].gen == st->gen || (st->pending && st->shared[s].gen == st->pending);
 }
 
-static void enter(struct run *r, uint32_t s, uint32_t temps)
-{
+static void enter(struct run *r, uint32_t s, uint32_t temps) {
     struct rdn_interp_state *st = r->st;
-    const struct rdn_range *range = &r->in->ranges[r->in->shared[s].node];
+    const struct rdn_run_of *range = &r->in->ranges[r->in->shared[s].node];
     st->stack[r->depth++] = (struct rdn_pushed){ r->pc, r->end, s, r->temps, r->scratch };
     r->temps += temps;
     r->base[REF_TEMP] = r->temps;
@@ -278,8 +256,7 @@ static void enter(struct run *r, uint32_t s, uint32_t temps)
     r->scratch = st->pending && r->in->shared[s].calls ? &st->tmp : &st->keep;
 }
 
-static void leave(struct run *r)
-{
+static void leave(struct run *r) {
     struct rdn_interp_state *st = r->st;
     const struct rdn_pushed *p = &st->stack[--r->depth];
     rdn_id id = r->in->shared[p->shared].node;
@@ -345,9 +322,8 @@ static void leave(struct run *r)
     }
 
 /* Runs the code of a node; a shared one that is not done yet is entered first. */
-static void run_code(struct rdn_interp_state *st, const struct rdn_range *range, rdn_id id, struct rdn_scratch *scratch,
-                     struct rdn_cell *ret)
-{
+static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range, rdn_id id, struct rdn_scratch *scratch,
+                     struct rdn_cell *ret) {
     struct run r = { st, st->code, st->code->ir, st->temps, { st->temps, st->code->consts, st->frame->head.params, st->shared, st->fields },
                      scratch, range->start, range->end, 0 };
     const struct rdn_insn *code = r.in->code;
@@ -474,8 +450,7 @@ static void run_code(struct rdn_interp_state *st, const struct rdn_range *range,
     }
 }
 
-void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, bool persist, struct rdn_cell *ret)
-{
+void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, bool persist, struct rdn_cell *ret) {
     const struct rdn_interp *in = st->code;
     const struct rdn_node *n = &in->ir->nodes.v[id];
     struct rdn_scratch *scratch = persist ? &st->keep : &st->tmp;
@@ -485,9 +460,9 @@ void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, bool persist, struc
         n = &in->ir->nodes.v[id = n->a];
     uint32_t ref;
     if (in->shared_of[id]) {
-        run_code(st, &(struct rdn_range){ 0, 0, REF(REF_SHARED, in->shared_of[id] - 1) }, id, scratch, ret);
+        run_code(st, &(struct rdn_run_of){ 0, 0, REF(REF_SHARED, in->shared_of[id] - 1) }, id, scratch, ret);
     } else if (rdn_interp_leaf(n, &ref)) {
-        run_code(st, &(struct rdn_range){ 0, 0, ref }, id, scratch, ret);
+        run_code(st, &(struct rdn_run_of){ 0, 0, ref }, id, scratch, ret);
     } else {
         assert(in->ranges[id].end);                      /* not below any root: a kernel's body */
         run_code(st, &in->ranges[id], id, scratch, ret);

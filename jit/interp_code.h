@@ -36,7 +36,7 @@ struct rdn_insn {
     uint16_t pad;
     uint32_t dst, a, b, jmp, node;                       /* a, b: refs; n-ary: first of refs and count */
 };
-struct rdn_range { uint32_t start, end, ref; };          /* code of a node and where its value is after running it */
+struct rdn_run_of { uint32_t start, end, ref; };          /* code of a node and where its value is after running it */
 struct rdn_shared { rdn_id node; bool calls; };          /* evaluated at most once an event */
 
 struct rdn_interp {
@@ -44,7 +44,7 @@ struct rdn_interp {
     const struct rdn_mem *mem;
     struct rdn_insn *code; uint32_t ncode, cap_code;
     uint32_t *refs; uint32_t nrefs, cap_refs;
-    struct rdn_range *ranges;                            /* by node; end 0: not laid out */
+    struct rdn_run_of *ranges;                            /* by node; end 0: not laid out */
     uint32_t *shared_of;                                 /* by node: index of shared + 1, or 0 */
     struct rdn_shared *shared; uint32_t nshared, cap_shared;
     struct rdn_cell *consts;

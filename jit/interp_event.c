@@ -4,15 +4,13 @@
 #include "jit/interp_code.h"
 #include <math.h>
 
-static void context(struct rdn_interp_state *st, uint32_t at, int64_t value)
-{
+static void context(struct rdn_interp_state *st, uint32_t at, int64_t value) {
     st->fields[at].i = value;
     st->fields[at].cause = RDN_DEFINED;
     st->fields[at].gen = st->gen;
 }
 
-void rdn_interp_begin(struct rdn_frame *f)
-{
+void rdn_interp_begin(struct rdn_frame *f) {
     struct rdn_interp_state *st = f->interp;
     st->gen = ++st->stamps;
     st->keep.used = 0;
@@ -22,13 +20,11 @@ void rdn_interp_begin(struct rdn_frame *f)
     context(st, CTX_ROW, 0);
 }
 
-void rdn_interp_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret)
-{
+void rdn_interp_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) {
     rdn_interp_eval(f->interp, id, true, ret);
 }
 
-void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret)
-{
+void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) {
     struct rdn_interp_state *st = f->interp;
     const struct rdn_rule *r = &f->head.ir->rules[rule];
     if (r->calls) {
@@ -41,8 +37,7 @@ void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret)
     rdn_interp_eval(st, r->when, false, ret);
 }
 
-bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_key **ret, struct rdn_cell *undef)
-{
+bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_key **ret, struct rdn_cell *undef) {
     struct rdn_interp_state *st = f->interp;
     const struct rdn_window *w = &f->head.ir->windows[window];
     struct rdn_key *key = rdn_own_key_slot(st, window);
@@ -62,15 +57,13 @@ bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_k
 }
 
 /* 10.2: not a number the aggregates could hold. */
-static bool storable(const struct rdn_type *t, const struct rdn_cell *c)
-{
+static bool storable(const struct rdn_type *t, const struct rdn_cell *c) {
     if (t->kind == RDN_K_FLOAT)
         return isfinite(c->f);
     return t->kind != RDN_K_DEC || rdn_fits_i64(c->d);
 }
 
-enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret)
-{
+enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {
     struct rdn_interp_state *st = f->interp;
     const struct rdn_window *w = &f->head.ir->windows[window];
     struct rdn_cell c;
@@ -95,8 +88,7 @@ enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rd
     return good ? RDN_ENTER : RDN_ENTER_SKIP;
 }
 
-static void interp_rules(struct rdn_frame *f, enum rdn_phase phase)
-{
+static void interp_rules(struct rdn_frame *f, enum rdn_phase phase) {
     const struct rdn_ir *ir = f->head.ir;
     const struct rdn_event *ev = &ir->events[f->head.event];
     for (uint32_t i = 0; i < ev->nrules; i++) {

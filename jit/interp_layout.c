@@ -39,8 +39,7 @@ struct rdn_layout {
     uint32_t done;                                       /* shared values laid out */
 };
 
-static bool grow(const struct rdn_mem *mem, void *arr, uint32_t n, uint32_t *cap, size_t size)
-{
+static bool grow(const struct rdn_mem *mem, void *arr, uint32_t n, uint32_t *cap, size_t size) {
     if (n < *cap)
         return true;
     uint32_t want = *cap ? *cap * 2 : 64;
@@ -55,8 +54,7 @@ static bool grow(const struct rdn_mem *mem, void *arr, uint32_t n, uint32_t *cap
 static const struct rdn_node *node_of(const struct rdn_layout *l, rdn_id id) { return &l->in->ir->nodes.v[id]; }
 
 /* An instruction more; 0 when memory is short. */
-static uint32_t emit(struct rdn_layout *l, enum rdn_icode op, uint32_t dst, uint32_t a, uint32_t b, rdn_id node)
-{
+static uint32_t emit(struct rdn_layout *l, enum rdn_icode op, uint32_t dst, uint32_t a, uint32_t b, rdn_id node) {
     struct rdn_interp *in = l->in;
     if (!grow(in->mem, &in->code, in->ncode, &in->cap_code, sizeof *in->code))
         return 0;
@@ -66,14 +64,12 @@ static uint32_t emit(struct rdn_layout *l, enum rdn_icode op, uint32_t dst, uint
     return in->ncode++;
 }
 
-static void chain(struct rdn_layout *l, uint32_t *list, uint32_t at)
-{
+static void chain(struct rdn_layout *l, uint32_t *list, uint32_t at) {
     l->in->code[at].jmp = *list;
     *list = at;
 }
 
-static void land(struct rdn_layout *l, uint32_t *list)
-{
+static void land(struct rdn_layout *l, uint32_t *list) {
     struct rdn_insn *code = l->in->code;
     for (uint32_t at = *list; at;) {
         uint32_t next = code[at].jmp;
@@ -83,8 +79,7 @@ static void land(struct rdn_layout *l, uint32_t *list)
     *list = 0;
 }
 
-static void find_effects(struct rdn_layout *l)
-{
+static void find_effects(struct rdn_layout *l) {
     const struct rdn_ir *ir = l->in->ir;
     for (rdn_id id = 1; id < ir->nodes.n; id++) {
         const struct rdn_node *n = &ir->nodes.v[id];
@@ -107,8 +102,7 @@ static void find_effects(struct rdn_layout *l)
 
 /* ---- values evaluated once an event ---- */
 /* Key expressions of windows are among them: rdn_layout_share. */
-static bool is_shared(const struct rdn_layout *l, rdn_id id)
-{
+static bool is_shared(const struct rdn_layout *l, rdn_id id) {
     const struct rdn_node *n = node_of(l, id);
     return n->flags & RDN_NODE_SHARED || n->op == RDN_OP_CALL || l->in->shared_of[id];
 }
@@ -126,8 +120,7 @@ static uint32_t shared_index(struct rdn_layout *l, rdn_id id)       /* UINT32_MA
 }
 
 /* The node a chain of uses ends at: a leaf, a shared node, or one with code. */
-static rdn_id resolve(const struct rdn_layout *l, rdn_id id)
-{
+static rdn_id resolve(const struct rdn_layout *l, rdn_id id) {
     const struct rdn_node *n = node_of(l, id);
     while (n->op == RDN_OP_USE && !(n->flags & RDN_NODE_SHARED))
         n = node_of(l, id = n->a);
@@ -135,8 +128,7 @@ static rdn_id resolve(const struct rdn_layout *l, rdn_id id)
 }
 
 /* ---- one node ---- */
-bool rdn_interp_leaf(const struct rdn_node *n, uint32_t *ret)
-{
+bool rdn_interp_leaf(const struct rdn_node *n, uint32_t *ret) {
     switch (n->op) {
     case RDN_OP_CONST: *ret = REF(REF_CONST, n->aux); return true;
     case RDN_OP_PARAM: *ret = REF(REF_PARAM, n->aux); return true;
@@ -151,16 +143,14 @@ bool rdn_interp_leaf(const struct rdn_node *n, uint32_t *ret)
 
 static bool leaf_ref(const struct rdn_layout *l, rdn_id id, uint32_t *ret) { return rdn_interp_leaf(node_of(l, id), ret); }
 
-static bool push_part(struct rdn_layout *l, struct part p)
-{
+static bool push_part(struct rdn_layout *l, struct part p) {
     if (!grow(l->in->mem, &l->parts, l->nparts, &l->cap_parts, sizeof *l->parts))
         return false;
     l->parts[l->nparts++] = p;
     return true;
 }
 
-static bool visit(struct rdn_layout *l, rdn_id id, uint32_t dst)
-{
+static bool visit(struct rdn_layout *l, rdn_id id, uint32_t dst) {
     uint32_t ref;
     id = resolve(l, id);
     if (is_shared(l, id) && id != l->root) {
@@ -180,8 +170,7 @@ static bool visit(struct rdn_layout *l, rdn_id id, uint32_t dst)
 
 /* The arguments of an fn, of `in lo..hi` or of cross are evaluated before what stands for the call. They are shared or leaves: it
  * is enough to evaluate those whose time of evaluation matters. A call waits until it is wanted. */
-static bool inline_args(struct rdn_layout *l, struct work *w)
-{
+static bool inline_args(struct rdn_layout *l, struct work *w) {
     for (uint32_t i = 0; i + 1 < w->nargs; i++) {
         rdn_id id = resolve(l, w->args[i]);
         const struct rdn_node *n = node_of(l, id);
@@ -200,8 +189,7 @@ static bool inline_args(struct rdn_layout *l, struct work *w)
 }
 
 /* Makes sure that the last part stands in temporary dst. */
-static bool settle(struct rdn_layout *l, struct work *w, rdn_id from)
-{
+static bool settle(struct rdn_layout *l, struct work *w, rdn_id from) {
     struct part *p = &l->parts[l->nparts - 1];
     if (p->ref != REF(REF_TEMP, w->dst) && !emit(l, I_MOVE, w->dst, p->ref, 0, from))
         return false;
@@ -209,8 +197,7 @@ static bool settle(struct rdn_layout *l, struct work *w, rdn_id from)
     return true;
 }
 
-static bool later_effect(const struct rdn_layout *l, const struct work *w, uint32_t from)
-{
+static bool later_effect(const struct rdn_layout *l, const struct work *w, uint32_t from) {
     for (uint32_t i = from; i < w->nargs; i++) {
         rdn_id id = w->args[i];
         if (l->effects[id] & EFFECT_LATER || (is_shared(l, id) && l->effects[id] & EFFECT_READS))
@@ -219,8 +206,7 @@ static bool later_effect(const struct rdn_layout *l, const struct work *w, uint3
     return false;
 }
 
-static bool gather(struct rdn_layout *l, const struct work *w, uint32_t *ret_first)
-{
+static bool gather(struct rdn_layout *l, const struct work *w, uint32_t *ret_first) {
     struct rdn_interp *in = l->in;
     *ret_first = in->nrefs;
     uint32_t n = l->nparts - w->parts;
@@ -234,8 +220,7 @@ static bool gather(struct rdn_layout *l, const struct work *w, uint32_t *ret_fir
     return true;
 }
 
-static bool before_bool(struct rdn_layout *l, struct work *w, uint8_t stop)
-{
+static bool before_bool(struct rdn_layout *l, struct work *w, uint8_t stop) {
     struct part *p = &l->parts[l->nparts - 1];
     if (p->exits && p->exit_val == stop)
         w->exits = p->exits;
@@ -257,8 +242,7 @@ static bool before_bool(struct rdn_layout *l, struct work *w, uint8_t stop)
     return true;
 }
 
-static bool jump(struct rdn_layout *l, enum rdn_icode op, struct work *w, uint32_t a, rdn_id node, uint32_t *list)
-{
+static bool jump(struct rdn_layout *l, enum rdn_icode op, struct work *w, uint32_t a, rdn_id node, uint32_t *list) {
     uint32_t at = emit(l, op, w->dst, a, 0, node);
     if (at)
         chain(l, list, at);
@@ -266,8 +250,7 @@ static bool jump(struct rdn_layout *l, enum rdn_icode op, struct work *w, uint32
 }
 
 /* `in [..]` where a later element must not be evaluated once the answer is known. */
-static bool before_element(struct rdn_layout *l, struct work *w)
-{
+static bool before_element(struct rdn_layout *l, struct work *w) {
     if (w->k == 1)
         return jump(l, I_JUNDEF, w, l->parts[l->nparts - 1].ref, resolve(l, w->args[0]), &w->ends);
     if (!later_effect(l, w, w->k))
@@ -282,8 +265,7 @@ static bool before_element(struct rdn_layout *l, struct work *w)
 }
 
 /* Operands 0 .. k-1 are laid out; what comes between them and the next. */
-static bool before_operand(struct rdn_layout *l, struct work *w)
-{
+static bool before_operand(struct rdn_layout *l, struct work *w) {
     const struct part *last = &l->parts[l->nparts - 1];
     switch (node_of(l, w->id)->op) {
     case RDN_OP_AND: return before_bool(l, w, 0);
@@ -315,8 +297,7 @@ static bool before_operand(struct rdn_layout *l, struct work *w)
 /* ---- which instruction ---- */
 static bool is_dec(unsigned type) { return type == RDN_TY_D64 || type == RDN_TY_W128; }
 
-static enum rdn_icode compare_code(const struct rdn_node *n, const struct rdn_node *a, const struct rdn_node *b)
-{
+static enum rdn_icode compare_code(const struct rdn_node *n, const struct rdn_node *a, const struct rdn_node *b) {
     unsigned k = n->op - RDN_OP_EQ;
     if (a->type == b->type && (a->type == RDN_TY_I64 || a->type == RDN_TY_B1))
         return I_EQ_I + k;
@@ -327,8 +308,7 @@ static enum rdn_icode compare_code(const struct rdn_node *n, const struct rdn_no
     return I_APPLY;
 }
 
-static enum rdn_icode arith_code(const struct rdn_node *n, const struct rdn_node *a, const struct rdn_node *b)
-{
+static enum rdn_icode arith_code(const struct rdn_node *n, const struct rdn_node *a, const struct rdn_node *b) {
     unsigned k = n->op - RDN_OP_ADD;
     if (n->type == RDN_TY_I64 && n->op != RDN_OP_DIV)
         return I_ADD_I + k;
@@ -339,8 +319,7 @@ static enum rdn_icode arith_code(const struct rdn_node *n, const struct rdn_node
     return I_APPLY;
 }
 
-static enum rdn_icode code_of(const struct rdn_layout *l, const struct work *w)
-{
+static enum rdn_icode code_of(const struct rdn_layout *l, const struct work *w) {
     const struct rdn_node *n = node_of(l, w->id);
     switch (n->op) {
     case RDN_OP_AND: return I_AND;
@@ -366,8 +345,7 @@ static enum rdn_icode code_of(const struct rdn_layout *l, const struct work *w)
 static bool has_refs(enum rdn_icode op) { return op >= I_APPLY && op != I_INLIST && op != I_INCAL; }
 
 /* Chooses the instruction and leaves the node's part on the value stack. */
-static bool finish(struct rdn_layout *l, struct work *w)
-{
+static bool finish(struct rdn_layout *l, struct work *w) {
     const struct rdn_node *n = node_of(l, w->id);
     struct part *p = &l->parts[w->parts], done = { .ref = REF(REF_TEMP, w->dst) };
     if (n->op == RDN_OP_INLINE) {
@@ -394,15 +372,14 @@ static bool finish(struct rdn_layout *l, struct work *w)
         done.exit_val = n->op == RDN_OP_OR;
     }
     land(l, &w->ends);
-    l->in->ranges[w->id] = (struct rdn_range){ w->start, l->in->ncode, done.ref };
+    l->in->ranges[w->id] = (struct rdn_run_of){ w->start, l->in->ncode, done.ref };
     l->nparts = w->parts;
     l->nwork--;
     return push_part(l, done);
 }
 
 /* One step of the node on top. */
-static bool advance(struct rdn_layout *l)
-{
+static bool advance(struct rdn_layout *l) {
     struct work *w = &l->work[l->nwork - 1];
     const struct rdn_node *n = node_of(l, w->id);
     if (rdn_op_arity(n->op) != RDN_NARY)
@@ -431,8 +408,7 @@ static bool advance(struct rdn_layout *l)
 }
 
 /* The code of one root; its own temporaries in l->temps. */
-static bool lay_out(struct rdn_layout *l, rdn_id id)
-{
+static bool lay_out(struct rdn_layout *l, rdn_id id) {
     l->temps = 0;
     l->nwork = l->nparts = 0;
     l->root = id;
@@ -444,13 +420,12 @@ static bool lay_out(struct rdn_layout *l, rdn_id id)
             return false;
     struct part *p = &l->parts[0];
     land(l, &p->exits);
-    l->in->ranges[id] = (struct rdn_range){ start, l->in->ncode, p->ref };
+    l->in->ranges[id] = (struct rdn_run_of){ start, l->in->ncode, p->ref };
     return true;
 }
 
 /* ---- interface ---- */
-int rdn_layout_open(struct rdn_interp *in, struct rdn_layout **ret)
-{
+int rdn_layout_open(struct rdn_interp *in, struct rdn_layout **ret) {
     struct rdn_layout *l = rdn_zalloc(in->mem, sizeof *l);
     if (!l)
         return REDAN_E_NOMEM;
@@ -468,8 +443,7 @@ int rdn_layout_open(struct rdn_interp *in, struct rdn_layout **ret)
     return 0;
 }
 
-void rdn_layout_close(struct rdn_layout *l)
-{
+void rdn_layout_close(struct rdn_layout *l) {
     if (!l)
         return;
     const struct rdn_mem *mem = l->in->mem;
@@ -481,8 +455,7 @@ void rdn_layout_close(struct rdn_layout *l)
     rdn_free(mem, l, sizeof *l);
 }
 
-static size_t scratch_of(const struct rdn_layout *l, const struct rdn_range *r)
-{
+static size_t scratch_of(const struct rdn_layout *l, const struct rdn_run_of *r) {
     size_t sum = 0;
     for (uint32_t i = r->start; i < r->end; i++)
         if (l->in->code[i].op == I_APPLY)
@@ -492,8 +465,7 @@ static size_t scratch_of(const struct rdn_layout *l, const struct rdn_range *r)
 
 static bool is_buffered(const struct rdn_node *n) { return n->type == RDN_TY_STR || n->type == RDN_TY_VEC || n->type == RDN_TY_IVEC; }
 
-int rdn_layout_root(struct rdn_layout *l, rdn_id root, bool keep)
-{
+int rdn_layout_root(struct rdn_layout *l, rdn_id root, bool keep) {
     uint32_t ref;
     struct rdn_interp *in = l->in;
     root = resolve(l, root);
@@ -512,22 +484,20 @@ int rdn_layout_root(struct rdn_layout *l, rdn_id root, bool keep)
     return 0;
 }
 
-int rdn_layout_share(struct rdn_layout *l, rdn_id root)
-{
+int rdn_layout_share(struct rdn_layout *l, rdn_id root) {
     uint32_t ref;
     root = resolve(l, root);
     return leaf_ref(l, root, &ref) || shared_index(l, root) != UINT32_MAX ? 0 : REDAN_E_NOMEM;
 }
 
 /* Stack, temporaries and scratch: a shared value only enters ones with smaller node ids. */
-static void add_up(struct rdn_layout *l, uint32_t *depth)
-{
+static void add_up(struct rdn_layout *l, uint32_t *depth) {
     struct rdn_interp *in = l->in;
     for (rdn_id id = 1; id < in->ir->nodes.n; id++) {
         if (!in->shared_of[id])
             continue;
         uint32_t s = in->shared_of[id] - 1;
-        const struct rdn_range *r = &in->ranges[id];
+        const struct rdn_run_of *r = &in->ranges[id];
         for (uint32_t i = r->start; i < r->end; i++) {
             const struct rdn_insn *e = &in->code[i];
             if (e->op != I_ENSURE)
@@ -551,8 +521,7 @@ static void add_up(struct rdn_layout *l, uint32_t *depth)
     }
 }
 
-int rdn_layout_end(struct rdn_layout *l)
-{
+int rdn_layout_end(struct rdn_layout *l) {
     struct rdn_interp *in = l->in;
     size_t calls = 0;
     for (; l->done < in->nshared; l->done++) {

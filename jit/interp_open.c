@@ -9,8 +9,7 @@
 #define SCRATCH_MAX ((size_t)256 << 20)                  /* beyond it a text is undefined(overflow); no plain rule set comes near */
 
 /* ---- scratch ---- */
-static uint32_t enum_text(const struct rdn_type *t)
-{
+static uint32_t enum_text(const struct rdn_type *t) {
     size_t most = 0;
     for (unsigned i = 0; t->kind == RDN_K_ENUM && i < t->n; i++) {
         size_t n = 0;
@@ -22,8 +21,7 @@ static uint32_t enum_text(const struct rdn_type *t)
     return (uint32_t)most;
 }
 
-static uint32_t own_text(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t)
-{
+static uint32_t own_text(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t) {
     if (n->op == RDN_OP_CONST)
         return n->type == RDN_TY_STR ? ir->consts.v[n->aux].val.t.len : 0;
     switch (t->kind) {
@@ -34,8 +32,7 @@ static uint32_t own_text(const struct rdn_ir *ir, const struct rdn_node *n, cons
 }
 
 /* The longest text a node can give, from those of its operands. */
-static uint32_t text_bound(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t, const uint32_t *len)
-{
+static uint32_t text_bound(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t, const uint32_t *len) {
     rdn_id buf[3];
     uint32_t nargs, sum = 0, most = 0;
     const rdn_id *args = rdn_node_args(ir, n, buf, &nargs);
@@ -53,8 +50,7 @@ static uint32_t text_bound(const struct rdn_ir *ir, const struct rdn_node *n, co
     }
 }
 
-bool rdn_interp_bytes(const struct rdn_interp *in, uint32_t *ret)
-{
+bool rdn_interp_bytes(const struct rdn_interp *in, uint32_t *ret) {
     const struct rdn_ir *ir = in->ir;
     uint32_t *len = rdn_zalloc(in->mem, ir->nodes.n * sizeof *len);
     if (!len)
@@ -74,8 +70,7 @@ bool rdn_interp_bytes(const struct rdn_interp *in, uint32_t *ret)
 }
 
 /* ---- roots ---- */
-static int lay_action(struct rdn_layout *l, const struct rdn_action *a)
-{
+static int lay_action(struct rdn_layout *l, const struct rdn_action *a) {
     int rc = a->points ? rdn_layout_root(l, a->points, true) : 0;
     for (uint32_t i = 0; !rc && i < a->nmsg; i++)
         rc = a->msg[i].node ? rdn_layout_root(l, a->msg[i].node, true) : 0;
@@ -84,16 +79,14 @@ static int lay_action(struct rdn_layout *l, const struct rdn_action *a)
     return rc;
 }
 
-static int lay_rule(struct rdn_layout *l, const struct rdn_rule *r)
-{
+static int lay_rule(struct rdn_layout *l, const struct rdn_rule *r) {
     int rc = rdn_layout_root(l, r->when, false);
     for (uint32_t i = 0; !rc && i < r->nacts; i++)
         rc = lay_action(l, &r->acts[i]);
     return !rc && r->undef ? lay_action(l, r->undef) : rc;
 }
 
-static int lay_window(struct rdn_layout *l, const struct rdn_window *w)
-{
+static int lay_window(struct rdn_layout *l, const struct rdn_window *w) {
     int rc = w->where ? rdn_layout_root(l, w->where, false) : 0;
     if (!rc && w->value)
         rc = rdn_layout_root(l, w->value, true);
@@ -102,8 +95,7 @@ static int lay_window(struct rdn_layout *l, const struct rdn_window *w)
     return rc;
 }
 
-static int lay_step(struct rdn_layout *l, const struct rdn_step *s)
-{
+static int lay_step(struct rdn_layout *l, const struct rdn_step *s) {
     int rc = s->expect ? rdn_layout_root(l, s->expect, false) : 0;
     for (uint32_t i = 0; !rc && i < s->nfields; i++)
         rc = s->fields[i].node ? rdn_layout_root(l, s->fields[i].node, true) : 0;
@@ -113,8 +105,7 @@ static int lay_step(struct rdn_layout *l, const struct rdn_step *s)
     return rc;
 }
 
-static int lay_all(struct rdn_layout *l, const struct rdn_ir *ir)
-{
+static int lay_all(struct rdn_layout *l, const struct rdn_ir *ir) {
     int rc = 0;
     for (uint32_t i = 0; !rc && i < ir->nwindows; i++)
         for (uint32_t k = 0; !rc && k < ir->windows[i].nkeys; k++)
@@ -130,16 +121,14 @@ static int lay_all(struct rdn_layout *l, const struct rdn_ir *ir)
 }
 
 /* ---- the program's part ---- */
-static uint32_t key_words(const struct rdn_window *w)
-{
+static uint32_t key_words(const struct rdn_window *w) {
     uint32_t words = 0;
     for (uint32_t i = 0; i < w->nkeys; i++)
         words += (uint32_t)(rdn_type_size(w->ktypes[i]) + 7) / 8;
     return words;
 }
 
-static int interp_fill(struct rdn_interp *in)
-{
+static int interp_fill(struct rdn_interp *in) {
     const struct rdn_ir *ir = in->ir;
     in->ranges = rdn_zalloc(in->mem, ir->nodes.n * sizeof *in->ranges);
     in->shared_of = rdn_zalloc(in->mem, ir->nodes.n * sizeof *in->shared_of);
@@ -167,8 +156,7 @@ static int interp_fill(struct rdn_interp *in)
     return rc;
 }
 
-int rdn_interp_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn_interp **ret, redan_error *reterr)
-{
+int rdn_interp_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn_interp **ret, redan_error *reterr) {
     struct rdn_interp *in = rdn_zalloc(mem, sizeof *in);
     if (!in)
         return rdn_fail(reterr, NOMEM, "", "interpreter");
@@ -182,8 +170,7 @@ int rdn_interp_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct r
     return 0;
 }
 
-void rdn_interp_close(struct rdn_interp *in)
-{
+void rdn_interp_close(struct rdn_interp *in) {
     if (!in)
         return;
     const struct rdn_mem *mem = in->mem;
@@ -202,8 +189,7 @@ void rdn_interp_close(struct rdn_interp *in)
 /* One block a frame: where each part begins. */
 struct carve { size_t temps, shared, fields, stack, argp, args, key, keys, key_memo, tmp, keep, all; };
 
-static size_t take_bytes(size_t *at, size_t bytes)
-{
+static size_t take_bytes(size_t *at, size_t bytes) {
     size_t was = *at;
     *at += (bytes + 63) & ~(size_t)63;
     return was;
@@ -211,8 +197,7 @@ static size_t take_bytes(size_t *at, size_t bytes)
 
 static size_t capped(size_t bytes) { return bytes > SCRATCH_MAX ? SCRATCH_MAX : bytes; }
 
-static struct carve carve_of(const struct rdn_interp *in)
-{
+static struct carve carve_of(const struct rdn_interp *in) {
     struct carve c;
     size_t at = (sizeof(struct rdn_interp_state) + 63) & ~(size_t)63;
     c.temps = take_bytes(&at, (in->temps + 1) * sizeof(struct rdn_cell));
@@ -230,8 +215,7 @@ static struct carve carve_of(const struct rdn_interp *in)
     return c;
 }
 
-int rdn_interp_frame_open(struct rdn_frame *f, redan_error *reterr)
-{
+int rdn_interp_frame_open(struct rdn_frame *f, redan_error *reterr) {
     const struct rdn_interp *in = f->prog->interp;
     struct carve c = carve_of(in);
     char *block = rdn_zalloc(f->mem, c.all);
@@ -255,8 +239,7 @@ int rdn_interp_frame_open(struct rdn_frame *f, redan_error *reterr)
     return 0;
 }
 
-void rdn_interp_frame_close(struct rdn_frame *f)
-{
+void rdn_interp_frame_close(struct rdn_frame *f) {
     if (!f->interp)
         return;
     rdn_free(f->mem, f->interp, carve_of(f->prog->interp).all);

@@ -14,8 +14,7 @@ static const struct { const char *name; const struct rdn_exec_impl *impl; } exec
 };
 #define NEXECUTORS (sizeof executors / sizeof *executors)
 
-static int find(const char *name)
-{
+static int find(const char *name) {
     for (size_t i = 0; i < NEXECUTORS; i++)
         if (!strcmp(executors[i].name, name))
             return (int)i;
@@ -24,8 +23,7 @@ static int find(const char *name)
 
 bool rdn_backend_known(const char *name) { return !strcmp(name, "auto") || find(name) >= 0; }
 
-static int use(struct rdn_program *p, const struct rdn_exec_impl *impl, redan_error *reterr)
-{
+static int use(struct rdn_program *p, const struct rdn_exec_impl *impl, redan_error *reterr) {
     int rc = impl->available ? impl->available(reterr) : 0;
     if (rc)
         return rc;
@@ -40,8 +38,7 @@ static int use(struct rdn_program *p, const struct rdn_exec_impl *impl, redan_er
     return rc;
 }
 
-static int use_named(struct rdn_program *p, const char *name, redan_error *reterr)
-{
+static int use_named(struct rdn_program *p, const char *name, redan_error *reterr) {
     int at = find(name);
     if (at < 0)
         return rdn_fail(reterr, INVAL, "", "unknown backend '%.32s'", name);
@@ -51,8 +48,7 @@ static int use_named(struct rdn_program *p, const char *name, redan_error *reter
 }
 
 /* The first reason why a better executor is not in use becomes the note. */
-static int use_best(struct rdn_program *p, redan_error *reterr)
-{
+static int use_best(struct rdn_program *p, redan_error *reterr) {
     for (size_t i = 0; i < NEXECUTORS; i++) {
         redan_error e;
         if (!executors[i].impl)
@@ -71,8 +67,7 @@ static int use_best(struct rdn_program *p, redan_error *reterr)
     return rdn_fail(reterr, NOSUP, "R2106", "no executor can run here");
 }
 
-int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr)
-{
+int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
     struct rdn_program *p = rdn_zalloc(mem, sizeof *p);
     if (!p)
         return rdn_fail(reterr, NOMEM, "", "program");
@@ -90,8 +85,7 @@ int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct 
     return 0;
 }
 
-void rdn_program_close(struct rdn_program *p)
-{
+void rdn_program_close(struct rdn_program *p) {
     if (!p)
         return;
     if (p->impl && p->impl->close)

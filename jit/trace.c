@@ -9,14 +9,12 @@ struct trace { struct rdn_interp_state *st; const struct rdn_ir *ir; rdn_trace_f
 
 static void walk(struct trace *, rdn_id, struct rdn_cell *ret);
 
-static bool is_void(const struct rdn_ir *ir, rdn_id id, const struct rdn_cell *c)
-{
+static bool is_void(const struct rdn_ir *ir, rdn_id id, const struct rdn_cell *c) {
     return c->cause || (ir->nodes.v[id].type == RDN_TY_F64 && c->f != c->f);
 }
 
 /* x in [..] stops at the first equal element. */
-static void walk_set(struct trace *t, rdn_id id, const rdn_id *args, uint32_t n)
-{
+static void walk_set(struct trace *t, rdn_id id, const rdn_id *args, uint32_t n) {
     const struct rdn_mem *mem = t->st->code->mem;
     size_t bytes = n * (sizeof(struct rdn_cell) + sizeof(void *));
     struct rdn_cell *cells = rdn_realloc(mem, NULL, 0, bytes), same;
@@ -38,8 +36,7 @@ static void walk_set(struct trace *t, rdn_id id, const rdn_id *args, uint32_t n)
     rdn_free(mem, cells, bytes);
 }
 
-static void walk_strict(struct trace *t, const struct rdn_node *n, const rdn_id *args, uint32_t nargs)
-{
+static void walk_strict(struct trace *t, const struct rdn_node *n, const rdn_id *args, uint32_t nargs) {
     if (n->op == RDN_OP_WREAD || n->op == RDN_OP_WPREV) {
         const struct rdn_window *w = &t->ir->windows[n->aux];
         if (nargs == w->nkeys && nargs && !memcmp(args, w->keys, nargs * sizeof *args))
@@ -53,8 +50,7 @@ static void walk_strict(struct trace *t, const struct rdn_node *n, const rdn_id 
     }
 }
 
-static void walk_parts(struct trace *t, rdn_id id, const struct rdn_node *n)
-{
+static void walk_parts(struct trace *t, rdn_id id, const struct rdn_node *n) {
     rdn_id buf[3];
     uint32_t nargs;
     const rdn_id *args = rdn_node_args(t->ir, n, buf, &nargs);
@@ -90,8 +86,7 @@ static void walk_parts(struct trace *t, rdn_id id, const struct rdn_node *n)
     }
 }
 
-static void walk(struct trace *t, rdn_id id, struct rdn_cell *ret)
-{
+static void walk(struct trace *t, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_node *n = &t->ir->nodes.v[id];
     walk_parts(t, id, n);
     rdn_interp_eval(t->st, id, false, ret);
@@ -99,8 +94,7 @@ static void walk(struct trace *t, rdn_id id, struct rdn_cell *ret)
         t->fn(t->ctx, t->ir, id, ret);
 }
 
-void rdn_exec_trace(struct rdn_frame *f, uint32_t rule, rdn_trace_fn *fn, void *ctx, struct rdn_cell *ret_when)
-{
+void rdn_exec_trace(struct rdn_frame *f, uint32_t rule, rdn_trace_fn *fn, void *ctx, struct rdn_cell *ret_when) {
     struct trace t = { f->interp, f->head.ir, fn, ctx };
     walk(&t, f->head.ir->rules[rule].when, ret_when);
 }
