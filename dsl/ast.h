@@ -91,7 +91,7 @@ struct rdn_d_listref { rdn_name v; struct rdn_span pos; };
 struct rdn_d_session { uint8_t days; struct rdn_d_listref list; uint16_t open, close; RDN_VEC(struct rdn_d_listref) except; };  /* list.v NULL: days */
 struct rdn_d_calendar { struct rdn_decl d; const char *tz; uint32_t tz_len; struct rdn_span tzpos; RDN_VEC(struct rdn_d_session) ss; };
 struct rdn_d_fn { struct rdn_decl d; rdn_plist ps; const struct rdn_type *ty; struct rdn_expr *x;
-                  struct rdn_deps deps; uint64_t size, chash, cost; };
+                  struct rdn_deps deps; uint64_t size, chash, cost; bool hashed; };
 struct rdn_d_let { struct rdn_decl d; rdn_name on; struct rdn_span onpos; struct rdn_expr *x;
                    const struct rdn_type *t; struct rdn_deps deps; uint64_t size, chash; bool hashed; uint32_t event; };
 struct rdn_d_reset { rdn_name event; struct rdn_span pos; };

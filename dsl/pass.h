@@ -61,5 +61,4 @@ void rdn_const_eval(struct rdn_pass *, struct rdn_expr *, struct rdn_cell *ret);
 /* schema.c: row layout and its canonical text from a declaration. cost.c: chapter 14. winhash.c: chapter 13. */
 void rdn_schema_layout(struct rdn_pass *, const struct rdn_d_event *, struct rdn_event *ret);   /* all but part_field, cost_ps and the lists */
 void rdn_costs(struct rdn_pass *);                       /* rdn_check has called it: cost_ps of events, windows, rules; key_bytes, row_bytes */
-const char *rdn_window_canon(struct rdn_pass *, struct rdn_d_window *);
 #endif
