@@ -40,6 +40,7 @@ static void step_mock(struct rdn_ck *k, struct rdn_d_step *st) {
     if (!g || !(RDN_BIT(g->kind) & kinds))
         rdn_raise(k->c, "E0804", st->npos, near_kind(k, st->name, kinds), "unknown plugin or kernel '%s'", st->name);
     st->index = g->index;
+    st->none = st->x->kind == RDN_X_NONE;
     if (!st->none)
         rdn_ck_const(k, st->x, ((const struct rdn_d_call *)g)->ty, RDN_WHAT("the result", NULL), &st->val);
 }
