@@ -26,6 +26,11 @@ struct rdn_tok rdn_p_take(struct rdn_parser *p) {
     return t;
 }
 
+void rdn_p_note(struct rdn_parser *p, unsigned kind) {
+    struct rdn_mark m = { p->t[0].a, (uint8_t)kind };
+    rdn_push_val(p->c->arena, &p->c->marks->list, m);
+}
+
 bool rdn_p_accept(struct rdn_parser *p, enum rdn_word w) {
     if (!rdn_p_at(p, w))
         return false;
@@ -99,6 +104,7 @@ int64_t rdn_p_duration(struct rdn_parser *p) {
 
 int64_t rdn_p_integer(struct rdn_parser *p, int64_t lo, int64_t hi, const char *code, const char *what) {
     uint32_t from = p->t[0].a;
+    rdn_p_mark(p, RDN_MARK_UNARY);
     bool neg = rdn_p_accept(p, RDN_W_MINUS);
     if (p->t[0].kind != RDN_TOK_NUM || p->t[0].frac)
         rdn_p_unexpected(p, what);
@@ -119,6 +125,7 @@ void rdn_p_deeper(struct rdn_parser *p, struct rdn_span pos) {
 static const struct rdn_type *type_enum(struct rdn_parser *p) {
     rdn_name members[RDN_LIM_ENUM];
     unsigned n = 0;
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_expect(p, RDN_W_LPAREN);
     do {
         struct rdn_tok t = rdn_p_ident(p, "an enum member");
@@ -135,6 +142,7 @@ static const struct rdn_type *type_enum(struct rdn_parser *p) {
 }
 
 static unsigned type_size(struct rdn_parser *p, int64_t lo, int64_t hi, const char *what) {
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_expect(p, RDN_W_LPAREN);
     unsigned n = (unsigned)rdn_p_integer(p, lo, hi, "E0206", what);
     rdn_p_expect(p, RDN_W_RPAREN);
@@ -179,6 +187,7 @@ const struct rdn_type *rdn_parse_type(struct rdn_parser *p) {
     const struct rdn_type *t = type_scalar(p);
     if (!rdn_p_at(p, RDN_W_LBRACK))
         return t;
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     struct rdn_tok open = rdn_p_take(p);
     if (t->kind != RDN_K_INT && t->kind != RDN_K_FLOAT)
         rdn_p_refuse(p, "E0206", rdn_tok_pos(&open), "only int and float have arrays");
@@ -199,6 +208,7 @@ void rdn_parse_fields(struct rdn_parser *p, rdn_fields *ret, bool optional) {
     unsigned nopt = 0;
     rdn_p_expect(p, RDN_W_LBRACE);
     while (!rdn_p_at(p, RDN_W_RBRACE)) {
+        rdn_p_mark(p, RDN_MARK_START);
         struct rdn_tok t = rdn_p_new_name(p);
         struct rdn_d_field f = { .name = rdn_p_name(p, &t), .pos = rdn_tok_pos(&t) };
         rdn_p_expect(p, RDN_W_COLON);
@@ -218,6 +228,7 @@ void rdn_parse_fields(struct rdn_parser *p, rdn_fields *ret, bool optional) {
 }
 
 void rdn_parse_params(struct rdn_parser *p, rdn_plist *ret, bool events) {
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_expect(p, RDN_W_LPAREN);
     while (!rdn_p_at(p, RDN_W_RPAREN)) {
         struct rdn_tok t = rdn_p_new_name(p);
@@ -249,6 +260,7 @@ static void once(struct rdn_parser *p, bool given, const struct rdn_tok *t) {
 }
 
 static void header_clause(struct rdn_parser *p, struct rdn_file *f) {
+    rdn_p_mark(p, RDN_MARK_START);
     struct rdn_tok t = rdn_p_take(p);
     if (t.word == RDN_W_UNDEFINED) {
         once(p, f->undef, &t);
@@ -271,6 +283,7 @@ static void header_clause(struct rdn_parser *p, struct rdn_file *f) {
 static void header(struct rdn_parser *p, struct rdn_file *f) {
     if (!rdn_p_at(p, RDN_W_RULESET))
         return;
+    rdn_p_mark(p, RDN_MARK_DECL);
     struct rdn_tok kw = rdn_p_take(p), n = rdn_p_new_name(p);
     f->name = rdn_p_name(p, &n);
     f->pos = (struct rdn_span){ kw.a, n.b };

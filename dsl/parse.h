@@ -20,6 +20,23 @@ struct rdn_parser {
     rdn_exprs stack;                                     /* open lists of expressions, innermost last */
 };
 
+/* What only the parser knows of a token; fmt.c asks for it. In order of the text, a token may have several. */
+enum rdn_mark_kind {
+    RDN_MARK_DECL,                                       /* opens a declaration */
+    RDN_MARK_START,                                      /* opens a clause, field, row, step or action */
+    RDN_MARK_UNARY,                                      /* a minus sign */
+    RDN_MARK_TIGHT,                                      /* a bracket that belongs to the word before it */
+    RDN_MARK_MORE,                                       /* ".." that allows more codes */
+    RDN_MARK_CELL,                                       /* and up: column 0, 1, ... of a declaration that fits a line */
+};
+struct rdn_mark { uint32_t at; uint8_t kind; };
+struct rdn_marks { RDN_VEC(struct rdn_mark) list; };
+void rdn_p_note(struct rdn_parser *, unsigned kind);
+static inline void rdn_p_mark(struct rdn_parser *p, unsigned kind) {
+    if (p->c->marks)
+        rdn_p_note(p, kind);                             /* about the current token */
+}
+
 static inline struct rdn_span rdn_tok_pos(const struct rdn_tok *t) { return (struct rdn_span){ t->a, t->b }; }
 static inline bool rdn_p_at(const struct rdn_parser *p, enum rdn_word w) { return p->t[0].word == w; }
 /* Words, written as a string too, for a look ahead. */

@@ -16,6 +16,7 @@ void rdn_decl_init(struct rdn_decl *d, struct rdn_parser *p, enum rdn_d_kind kin
 
 static struct rdn_decl *event(struct rdn_parser *p) {
     NEW_DECL(rdn_d_event, RDN_D_EVENT);
+    rdn_p_mark(p, RDN_MARK_CELL);
     rdn_parse_fields(p, &d->fields, true);
     return &d->d;
 }
@@ -23,11 +24,15 @@ static struct rdn_decl *event(struct rdn_parser *p) {
 static struct rdn_decl *param(struct rdn_parser *p) {
     NEW_DECL(rdn_d_param, RDN_D_PARAM);
     rdn_p_expect(p, RDN_W_COLON);
+    rdn_p_mark(p, RDN_MARK_CELL);
     d->tpos = rdn_tok_pos(&p->t[0]);
     d->ty = rdn_parse_type(p);
+    rdn_p_mark(p, RDN_MARK_CELL + 1);
     rdn_p_expect(p, RDN_W_ASSIGN);
     d->v = rdn_parse_const(p);
-    if (rdn_p_accept(p, RDN_W_IN)) {
+    if (rdn_p_at(p, RDN_W_IN)) {
+        rdn_p_mark(p, RDN_MARK_CELL + 2);
+        rdn_p_take(p);
         d->lo = rdn_parse_const(p);
         rdn_p_expect(p, RDN_W_DOTDOT);
         d->hi = rdn_parse_const(p);
@@ -44,8 +49,10 @@ static void file_name(struct rdn_parser *p, const char **ret, uint32_t *ret_len,
 static struct rdn_decl *list(struct rdn_parser *p) {
     NEW_DECL(rdn_d_list, RDN_D_LIST);
     rdn_p_expect(p, RDN_W_COLON);
+    rdn_p_mark(p, RDN_MARK_CELL);
     d->tpos = rdn_tok_pos(&p->t[0]);
     d->ty = rdn_parse_type(p);
+    rdn_p_mark(p, RDN_MARK_CELL + 1);
     if (rdn_p_accept(p, RDN_W_FROM)) {
         file_name(p, &d->from, &d->from_len, &d->spos);
         return &d->d;
@@ -100,6 +107,7 @@ static void cells(struct rdn_parser *p, rdn_exprs *ret) {
 static void table_rows(struct rdn_parser *p, struct rdn_d_table *d) {
     rdn_p_expect(p, RDN_W_LBRACE);
     while (!rdn_p_at(p, RDN_W_RBRACE)) {
+        rdn_p_mark(p, RDN_MARK_START);
         struct rdn_tok t = p->t[0];
         struct rdn_d_rowx row = { .pos = rdn_tok_pos(&t) };
         if (t.kind == RDN_TOK_CLOCK)
@@ -118,8 +126,12 @@ static void table_rows(struct rdn_parser *p, struct rdn_d_table *d) {
 
 static struct rdn_decl *table(struct rdn_parser *p) {
     NEW_DECL(rdn_d_table, RDN_D_TABLE);
+    rdn_p_mark(p, RDN_MARK_CELL);
     table_keys(p, d);
+    rdn_p_mark(p, RDN_MARK_CELL + 1);
     rdn_parse_fields(p, &d->cols, false);
+    if (rdn_p_at(p, RDN_W_FROM) || rdn_p_at(p, RDN_W_ASSIGN))
+        rdn_p_mark(p, RDN_MARK_CELL + 2);
     if (rdn_p_at(p, RDN_W_FROM) && p->t[1].word == RDN_W_HOST) {
         rdn_p_take(p);
         rdn_p_take(p);
@@ -178,6 +190,7 @@ static struct rdn_d_listref list_ref(struct rdn_parser *p) {
 
 static void session(struct rdn_parser *p, struct rdn_d_calendar *d) {
     struct rdn_d_session s = { 0 };
+    rdn_p_mark(p, RDN_MARK_START);
     struct rdn_tok t = rdn_p_ident(p, "a day (mon … sun) or a date list");
     if (day_of(t.word) >= 0)
         s.days = day_range(p, day_of(t.word));
@@ -225,10 +238,12 @@ static struct rdn_decl *fn(struct rdn_parser *p) {
 
 static struct rdn_decl *let(struct rdn_parser *p) {
     NEW_DECL(rdn_d_let, RDN_D_LET);
+    rdn_p_mark(p, RDN_MARK_CELL);
     rdn_p_expect(p, RDN_W_ON);
     struct rdn_tok e = rdn_p_ident(p, "an event name");
     d->on = rdn_p_name(p, &e);
     d->onpos = rdn_tok_pos(&e);
+    rdn_p_mark(p, RDN_MARK_CELL + 1);
     rdn_p_expect(p, RDN_W_ASSIGN);
     d->x = rdn_parse_top(p);
     return &d->d;
@@ -259,23 +274,28 @@ static struct rdn_decl *kernel(struct rdn_parser *p) {
     NEW_DECL(rdn_d_call, RDN_D_KERNEL);
     signature(p, d);
     rdn_p_expect(p, RDN_W_LBRACE);
+    rdn_p_mark(p, RDN_MARK_START);
     rdn_p_expect(p, RDN_W_EACH);
     struct rdn_tok v = rdn_p_new_name(p);
     d->var = rdn_p_name(p, &v);
     d->varpos = rdn_tok_pos(&v);
     rdn_p_expect(p, RDN_W_LT);
     d->cnt = (uint32_t)rdn_p_integer(p, 1, RDN_LIM_PATHS, "E0516", "the number of paths");
-    while (rdn_p_accept(p, RDN_W_LET)) {
+    while (rdn_p_at(p, RDN_W_LET)) {
+        rdn_p_mark(p, RDN_MARK_START);
+        rdn_p_take(p);
         struct rdn_tok t = rdn_p_new_name(p);
         struct rdn_d_klet l = { .name = rdn_p_name(p, &t), .pos = rdn_tok_pos(&t) };
         rdn_p_expect(p, RDN_W_ASSIGN);
         l.x = rdn_parse_top(p);
         rdn_push_val(p->c->arena, &d->lets, l);
     }
+    rdn_p_mark(p, RDN_MARK_START);
     rdn_p_expect(p, RDN_W_REDUCE);
     struct rdn_tok r = rdn_p_ident(p, "sum, mean, min, max or quantile");
     d->red = rdn_p_name(p, &r);
     d->redpos = rdn_tok_pos(&r);
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_expect(p, RDN_W_LPAREN);
     p->nodes = 0;
     rdn_parse_args(p, &d->rx, RDN_W_RPAREN);
@@ -303,6 +323,7 @@ struct rdn_decl *rdn_parse_decl(struct rdn_parser *p, const struct rdn_tok *kw) 
         rdn_p_refuse(p, "E0212", rdn_tok_pos(kw), "the ruleset header comes first and only once");
     if (!parsers[kw->word])
         unknown_decl(p, kw);
+    rdn_p_mark(p, RDN_MARK_DECL);
     rdn_p_take(p);
     return parsers[kw->word](p);
 }

@@ -163,6 +163,7 @@ struct rdn_tok rdn_parse_args(struct rdn_parser *p, rdn_exprs *ret, enum rdn_wor
 
 /* ---- unary, postfix, atoms ---- */
 static struct rdn_expr *index_node(struct rdn_parser *p, struct rdn_expr *a) {
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     struct rdn_tok open = rdn_p_take(p);
     rdn_exprs ix = { 0 };
     rdn_p_deeper(p, rdn_tok_pos(&open));
@@ -190,6 +191,7 @@ static struct rdn_expr *dot_node(struct rdn_parser *p, struct rdn_expr *a) {
 
 static struct rdn_expr *call_node(struct rdn_parser *p, const struct rdn_tok *name) {
     rdn_exprs xs = { 0 };
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_take(p);
     rdn_p_deeper(p, rdn_tok_pos(name));
     struct rdn_tok close = rdn_parse_args(p, &xs, RDN_W_RPAREN);
@@ -294,6 +296,7 @@ static struct rdn_expr *postfix(struct rdn_parser *p) {
 static struct rdn_expr *unary(struct rdn_parser *p) {
     if (!rdn_p_at(p, RDN_W_NOT) && !rdn_p_at(p, RDN_W_MINUS))
         return postfix(p);
+    rdn_p_mark(p, RDN_MARK_UNARY);
     struct rdn_tok o = rdn_p_take(p);
     rdn_p_deeper(p, rdn_tok_pos(&o));
     struct rdn_expr *x = unary(p);

@@ -87,28 +87,39 @@ static bool window_option(struct rdn_parser *p, struct rdn_d_window *w) {
     return true;
 }
 
+static bool window_clause(struct rdn_parser *p, enum rdn_word w, unsigned column) {
+    if (!rdn_p_at(p, w))
+        return false;
+    rdn_p_mark(p, RDN_MARK_CELL + column);
+    rdn_p_take(p);
+    return true;
+}
+
 struct rdn_decl *rdn_parse_window(struct rdn_parser *p) {
     struct rdn_d_window *w = rdn_new(p->c->arena, struct rdn_d_window);
     struct rdn_tok name = rdn_p_new_name(p);
     rdn_decl_init(&w->d, p, RDN_D_WINDOW, &name);
+    rdn_p_mark(p, RDN_MARK_CELL);
     rdn_p_expect(p, RDN_W_ASSIGN);
     struct rdn_tok g = rdn_p_ident(p, "an aggregate");
     w->agg = rdn_p_name(p, &g);
     w->aggpos = rdn_tok_pos(&g);
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_expect(p, RDN_W_LPAREN);
     p->nodes = 0;
     rdn_parse_args(p, &w->xs, RDN_W_RPAREN);
-    if (rdn_p_accept(p, RDN_W_OVER))
+    if (window_clause(p, RDN_W_OVER, 1))
         window_over(p, w);
-    if (rdn_p_accept(p, RDN_W_BY))
+    if (window_clause(p, RDN_W_BY, 2))
         window_keys(p, w);
+    rdn_p_mark(p, RDN_MARK_CELL + 3);
     rdn_p_expect(p, RDN_W_ON);
     if (rdn_p_at(p, RDN_W_ACCEPTED) && p->t[1].kind == RDN_TOK_ID)
         w->accepted = rdn_p_accept(p, RDN_W_ACCEPTED);
     struct rdn_tok e = rdn_p_ident(p, "an event name");
     w->on = rdn_p_name(p, &e);
     w->onpos = rdn_tok_pos(&e);
-    if (rdn_p_accept(p, RDN_W_WHERE))
+    if (window_clause(p, RDN_W_WHERE, 4))
         w->where = rdn_parse_top(p);
     while (window_option(p, w))
         ;
@@ -231,6 +242,7 @@ static void rule_options(struct rdn_parser *p, struct rdn_d_rule *r) {
 static void rule_action(struct rdn_parser *p, struct rdn_d_rule *r) {
     struct rdn_span pos = rdn_tok_pos(&p->t[0]);
     struct rdn_d_act a = { 0 };
+    rdn_p_mark(p, RDN_MARK_START);
     if (rdn_p_accept(p, RDN_W_UNDEFINED)) {
         if (r->undef)
             rdn_p_refuse(p, "E0210", pos, "'undefined' given twice");
@@ -248,14 +260,18 @@ struct rdn_decl *rdn_parse_rule(struct rdn_parser *p) {
     struct rdn_d_rule *r = rdn_new(p->c->arena, struct rdn_d_rule);
     struct rdn_tok name = rdn_p_new_name(p);
     rdn_decl_init(&r->d, p, RDN_D_RULE, &name);
+    rdn_p_mark(p, RDN_MARK_CELL);
     rdn_p_expect(p, RDN_W_ON);
     struct rdn_tok e = rdn_p_ident(p, "an event name");
     r->on = rdn_p_name(p, &e);
     r->onpos = rdn_tok_pos(&e);
+    rdn_p_mark(p, RDN_MARK_CELL + 1);
     rule_options(p, r);
     rdn_p_expect(p, RDN_W_LBRACE);
+    rdn_p_mark(p, RDN_MARK_START);
     rdn_p_expect(p, RDN_W_WHEN);
     r->when = rdn_parse_top(p);
+    rdn_p_mark(p, RDN_MARK_CELL + 2);
     while (!rdn_p_at(p, RDN_W_RBRACE))
         rule_action(p, r);
     rdn_p_expect(p, RDN_W_RBRACE);

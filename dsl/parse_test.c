@@ -33,6 +33,7 @@ static void step_row(struct rdn_parser *p, struct rdn_d_step *s) {
     s->kind = RDN_STEP_ROW;
     s->name = rdn_p_name(p, &n);
     s->npos = rdn_tok_pos(&n);
+    rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_take(p);
     while (!rdn_p_at(p, RDN_W_RBRACK)) {
         rdn_push_val(p->c->arena, &s->ks, rdn_parse_top(p));
@@ -58,6 +59,7 @@ static void step_expect(struct rdn_parser *p, struct rdn_d_step *s) {
     s->kind = RDN_STEP_EXPECT;
     if (rdn_p_at(p, RDN_W_UNDEFINED) && rdn_p_ahead(p, 1, RDN_W_LPAREN)) {
         rdn_p_take(p);
+        rdn_p_mark(p, RDN_MARK_TIGHT);
         rdn_p_take(p);
         struct rdn_tok t = rdn_p_ident(p, "a cause");
         s->cause = (struct rdn_d_named){ rdn_p_name(p, &t), rdn_tok_pos(&t) };
@@ -91,7 +93,9 @@ static void want_emit(struct rdn_parser *p, struct rdn_d_step *s) {
 
 /* One item behind the verdict; false at the end of the list. */
 static bool want_item(struct rdn_parser *p, struct rdn_d_step *s) {
-    if (rdn_p_accept(p, RDN_W_DOTDOT)) {
+    if (rdn_p_at(p, RDN_W_DOTDOT)) {
+        rdn_p_mark(p, RDN_MARK_MORE);
+        rdn_p_take(p);
         s->more = true;
         return false;
     }
@@ -172,6 +176,7 @@ struct rdn_decl *rdn_parse_test(struct rdn_parser *p) {
     while (!rdn_p_at(p, RDN_W_RBRACE)) {
         struct rdn_span pos = rdn_tok_pos(&p->t[0]);
         struct rdn_d_step s = { 0 };
+        rdn_p_mark(p, RDN_MARK_START);
         step(p, &s);
         if (t->steps.n == RDN_LIM_STEPS)
             rdn_p_refuse(p, "E0712", pos, "too many test steps");

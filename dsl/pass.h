@@ -19,6 +19,7 @@ struct rdn_pass {
     RDN_VEC(struct rdn_dsl_diag) diags, warns;
     struct rdn_guard *guard; struct rdn_dsl_diag raised; bool poisoned;
     struct rdn_file *file;
+    struct rdn_marks *marks;                             /* fmt.c: the parser notes what the text alone does not say; NULL otherwise */
     jmp_buf out; int fatal;                              /* rdn_give_up leaves through out; arena->oom points to it as well */
 };
 void rdn_pass_init(struct rdn_pass *, struct rdn_arena *, struct rdn_types *, struct rdn_syms *, const char *src, uint32_t len);
