@@ -7,7 +7,7 @@
 #ifndef RDN_CHECK_H
 #define RDN_CHECK_H
 #include "dsl/builtins.h"
-#include "dsl/limits.h"
+#include "dsl/bounds.h"
 #include "dsl/pass.h"
 
 typedef const struct rdn_type *rdn_ty;

@@ -4,7 +4,7 @@
  * The passes recurse over chains of 256 declarations with trees of height 200 each, so they run on a thread whose stack is
  * reserved and committed by touch. The thread blocks every signal: handlers of the embedder stay on the embedder's threads. */
 #include "dsl/pass.h"
-#include "dsl/limits.h"
+#include "dsl/bounds.h"
 #include "base/buf.h"
 #include <pthread.h>
 #include <signal.h>

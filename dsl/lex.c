@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lex.c: the tokens of LANGUAGE.md chapter 2. One look at each byte; a look ahead is at most 22 bytes (a time). */
 #include "dsl/lex.h"
-#include "dsl/limits.h"
+#include "dsl/bounds.h"
 #include "base/text.h"
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #ifndef RDN_PARSE_H
 #define RDN_PARSE_H
 #include "dsl/lex.h"
-#include "dsl/limits.h"
+#include "dsl/bounds.h"
 
 struct rdn_parser {
     struct rdn_pass *c;

@@ -7,7 +7,7 @@
 #include "dsl/aggs.h"
 #include "dsl/check.h"
 
-static const char *const op_text[] = { "and", "or", "==", "!=", "<", "<=", ">", ">=", "in", "?""?", "+", "-", "*", "/", "mod", "not", "neg" };
+static const char *const op_text[] = { "and", "or", "==", "!=", "<", "<=", ">", ">=", "in", "??", "+", "-", "*", "/", "mod", "not", "neg" };
 
 static uint64_t bits(double f) {
     uint64_t u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limits.h: LANGUAGE.md chapter 15. Beyond a limit is a diagnostic, never a crash or a silent cut. */
-#ifndef RDN_LIMITS_H
-#define RDN_LIMITS_H
+ * bounds.h: LANGUAGE.md chapter 15. Beyond a limit is a diagnostic, never a crash or a silent cut. */
+#ifndef RDN_BOUNDS_H
+#define RDN_BOUNDS_H
 enum {
     RDN_LIM_FILE_BYTES = 8 << 20, RDN_LIM_IDENT = 64, RDN_LIM_NUM_CHARS = 64, RDN_LIM_STR_BYTES = 4096, RDN_LIM_EXPONENT = 400,
     RDN_LIM_NEST = 64, RDN_LIM_HEIGHT = 200, RDN_LIM_CHAIN = 256, RDN_LIM_NODES = 4096, RDN_LIM_EXPAND = 65536,
