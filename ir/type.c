@@ -138,6 +138,8 @@ bool rdn_type_same(const struct rdn_type *a, const struct rdn_type *b) {
     return true;
 }
 
+uint32_t rdn_types_count(const struct rdn_types *ts) { return ts->all.n; }
+
 uint32_t rdn_type_elems(const struct rdn_type *t) { return t->kind == RDN_K_ARR ? (uint32_t)t->dim[0] * t->dim[1] : 1; }
 
 /* LANGUAGE.md 5. Kinds that are never stored (text, event, none) take no room. */

@@ -33,6 +33,7 @@ const struct rdn_type *rdn_type_enum(struct rdn_types *, const char *const *memb
 const struct rdn_type *rdn_type_arr(struct rdn_types *, enum rdn_kind elem, unsigned ndim, unsigned d0, unsigned d1);
 const struct rdn_type *rdn_type_event(struct rdn_types *, const char *name, unsigned index);
 const struct rdn_type *rdn_type_at(const struct rdn_types *, uint32_t index);
+uint32_t rdn_types_count(const struct rdn_types *);                  /* indices are below it */
 
 size_t   rdn_type_size(const struct rdn_type *);                     /* bytes when stored in an event row (5) */
 unsigned rdn_type_align(const struct rdn_type *);
