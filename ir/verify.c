@@ -62,10 +62,11 @@ static void mark_action(struct rdn_verify *v, const struct rdn_action *a, int32_
         mark(v, a->fields[i].node, on);
 }
 
-static void mark_roots(struct rdn_verify *v) {
+static bool mark_roots(struct rdn_verify *v) {
     const struct rdn_ir *ir = v->ir;
     for (uint32_t i = 0; i < ir->nwindows; i++) {
         const struct rdn_window *w = &ir->windows[i];
+        HOLDS(v, w->event < ir->nevents, "windows are on an event", "window", i);
         mark(v, w->where, (int32_t)w->event);
         mark(v, w->value, (int32_t)w->event);
         mark(v, w->span, (int32_t)w->event);
@@ -74,12 +75,14 @@ static void mark_roots(struct rdn_verify *v) {
     }
     for (uint32_t i = 0; i < ir->nrules; i++) {
         const struct rdn_rule *r = &ir->rules[i];
+        HOLDS(v, r->event < ir->nevents, "rules are on an event", "rule", i);
         mark(v, r->when, (int32_t)r->event);
         for (uint32_t k = 0; k < r->nacts; k++)
             mark_action(v, &r->acts[k], (int32_t)r->event);
         if (r->undef)
             mark_action(v, r->undef, (int32_t)r->event);
     }
+    return true;
 }
 
 static void mark_operands(struct rdn_verify *v) {
@@ -145,7 +148,8 @@ static bool all_ok(struct rdn_verify *v) {
     const struct rdn_ir *ir = v->ir;
     if (!operands_ok(v) || !spans_ok(v) || !bodies_ok(v) || !rdn_verify_decls(v))
         return false;
-    mark_roots(v);
+    if (!mark_roots(v))
+        return false;
     mark_operands(v);
     for (rdn_id id = 1; id < ir->nodes.n; id++)
         if (!rdn_verify_node(v, id))

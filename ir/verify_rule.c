@@ -37,7 +37,6 @@ static bool types_ok(const struct rdn_window *w) {
 static bool window_shape_ok(const struct rdn_verify *v, uint32_t i) {
     const struct rdn_window *w = &v->ir->windows[i];
     HOLDS(v, w->agg <= RDN_AGG_DELTA && w->evict <= RDN_EVICT_IDLE, "aggregates are known", "window", i);
-    HOLDS(v, w->event < v->ir->nevents, "windows are on an event", "window", i);
     HOLDS(v, types_ok(w), "aggregates fit their types", "window", i);
     HOLDS(v, !w->vtype || w->vtype->kind != RDN_K_DEC || w->vtype->scale <= 9, "stored decimals have scale 9 at most", "window", i);
     HOLDS(v, w->over_ns >= 0 && w->events <= 4096 && !(w->over_ns && w->events), "windows have one span", "window", i);
@@ -140,7 +139,6 @@ static bool action_ok(const struct rdn_verify *v, uint32_t rule, const struct rd
 static bool rule_ok(const struct rdn_verify *v, uint32_t i) {
     const struct rdn_ir *ir = v->ir;
     const struct rdn_rule *r = &ir->rules[i];
-    HOLDS(v, r->event < ir->nevents, "rules are on an event", "rule", i);
     HOLDS(v, expr_ok(v, r->when, r->event, NULL) && ir->nodes.v[r->when].type == RDN_TY_B1, "conditions are bools of their event", "rule", i);
     HOLDS(v, r->when_span < ir->spans.n, "spans are in the table", "rule", i);
     HOLDS(v, r->nacts <= 16, "rules have at most 16 actions", "rule", i);
