@@ -297,15 +297,17 @@ static void leave(struct run *r) {
         d->cause = RDN_DEFINED;                                                                                         \
         goto test;                                                                                                      \
     }
-#define CHECKED(NAME, get, builtin)                                                                                     \
+/* Operands in copies: gcc 12 reads operands that are const lvalues again after the result is stored, and d may be a. */
+#define CHECKED(NAME, T, get, builtin)                                                                                  \
     case NAME: {                                                                                                        \
         const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                             \
         if (unlikely(a->cause | b->cause)) {                                                                            \
             undefined2(&r, in, d);                                                                                      \
             break;                                                                                                      \
         }                                                                                                               \
+        T x = a->get, y = b->get;                                                                                       \
         d->cause = RDN_DEFINED;                                                                                         \
-        if (unlikely(builtin(a->get, b->get, &d->get)))                                                                 \
+        if (unlikely(builtin(x, y, &d->get)))                                                                           \
             fail(&r, in, d, RDN_CAUSE_OVERFLOW);                                                                        \
         break;                                                                                                          \
     }
@@ -406,8 +408,8 @@ static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range
         }
         case I_DEFINED: {
             const struct rdn_cell *a = fetch(&r, in->a);
-            d->cause = a->cause == CAUSE_PENDING ? CAUSE_PENDING : RDN_DEFINED;
             d->i = !a->cause && !is_nan(&r, r.ir->nodes.v[in->node].a, a);
+            d->cause = a->cause == CAUSE_PENDING ? CAUSE_PENDING : RDN_DEFINED;      /* last: d may be a */
             goto test;
         }
         COMPARE(I_EQ_I, i, ==) COMPARE(I_NE_I, i, !=) COMPARE(I_LT_I, i, <)
@@ -416,12 +418,12 @@ static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range
         COMPARE_F(I_LE_F, <=)  COMPARE_F(I_GT_F, >)   COMPARE_F(I_GE_F, >=)
         COMPARE(I_EQ_D, d, ==) COMPARE(I_NE_D, d, !=) COMPARE(I_LT_D, d, <)
         COMPARE(I_LE_D, d, <=) COMPARE(I_GT_D, d, >)  COMPARE(I_GE_D, d, >=)
-        CHECKED(I_ADD_I, i, __builtin_add_overflow)
-        CHECKED(I_SUB_I, i, __builtin_sub_overflow)
-        CHECKED(I_MUL_I, i, __builtin_mul_overflow)
-        CHECKED(I_ADD_D, d, __builtin_add_overflow)
-        CHECKED(I_SUB_D, d, __builtin_sub_overflow)
-        CHECKED(I_MUL_D, d, __builtin_mul_overflow)
+        CHECKED(I_ADD_I, int64_t, i, __builtin_add_overflow)
+        CHECKED(I_SUB_I, int64_t, i, __builtin_sub_overflow)
+        CHECKED(I_MUL_I, int64_t, i, __builtin_mul_overflow)
+        CHECKED(I_ADD_D, rdn_i128, d, __builtin_add_overflow)
+        CHECKED(I_SUB_D, rdn_i128, d, __builtin_sub_overflow)
+        CHECKED(I_MUL_D, rdn_i128, d, __builtin_mul_overflow)
         FLOAT(I_ADD_F, +) FLOAT(I_SUB_F, -) FLOAT(I_MUL_F, *) FLOAT(I_DIV_F, /)
         case I_APPLY:
             apply(&r, in, in->b, d);
