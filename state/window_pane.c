@@ -16,7 +16,7 @@ struct pane_state {
     int64_t last_ns, head;                               /* time of the newest update; index of the newest pane */
     uint64_t n;
     uint32_t pos, full;                                  /* ring slot of the head; a live pane's count stopped */
-    union { double f[2]; struct rdn_wide wide; int64_t i; } t;   /* total: sum; least or greatest; mean and m2; last of DELTA */
+    union { double f[2]; struct rdn_wide wide; int64_t i; } t;   /* total: sum; mean and m2; least or greatest (8 bytes); else absent */
 };
 enum { BITS, COUNTS, VALUES, NEWEST };                   /* off[] */
 
@@ -60,7 +60,7 @@ static void forget_panes(const struct rdn_win *w, struct pane_state *s) {
     memset(bits_of(w, s), 0, (w->slots + 63) / 64 * 8);
     s->n = 0;
     s->full = 0;
-    s->t.wide = (struct rdn_wide){ 0, 0 };
+    memset(&s->t, 0, w->off[BITS] - offsetof(struct pane_state, t));
 }
 
 static void pane_init(struct rdn_win *w, void *st, int64_t now) {
@@ -103,7 +103,8 @@ static inline void recompute(const struct rdn_win *w, struct pane_state *s, enum
     uint64_t n = 0;
     double m = 0.0;
     int64_t mi = 0;
-    s->t.wide = (struct rdn_wide){ 0, 0 };
+    if (k == SPREAD)
+        s->t.f[0] = s->t.f[1] = 0.0;
     FOR_PANES(i, w, s) {
         const char *v = value_at(w, s, i);
         if (k == SPREAD) {
@@ -326,7 +327,7 @@ static inline void layout(struct rdn_win *w, enum acc k) {
     uint32_t kept = w->vsize;
     w->slots = w->def->panes + 1;
     w->vsize = k == COUNT || k == LAST ? 0 : k == SPREAD || wide ? 16 : kept;
-    w->off[BITS] = sizeof(struct pane_state);
+    w->off[BITS] = offsetof(struct pane_state, t) + (k == SUM || k == AVG || k == SPREAD ? 16 : k == MIN || k == MAX ? 8 : 0);
     w->off[NEWEST] = w->off[BITS] + (w->slots + 63) / 64 * 8;
     w->off[VALUES] = w->off[NEWEST] + (newest ? rdn_round8(kept) : 0);
     w->off[COUNTS] = (uint32_t)(w->off[VALUES] + (size_t)w->slots * w->vsize + 3) / 4 * 4;

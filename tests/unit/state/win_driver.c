@@ -12,16 +12,13 @@
  *   P 0 hash                         enters a hash (hex) into a sketch of its own
  *   E 0                              the sketch's estimate; it starts anew
  *
- * Types: b i f t u a(date) y(sym) d<scale> s<bytes> e(enum), - for none. Floats are 16 hex digits, texts x and hex bytes. */
+ * Types and values as in wire.h. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/sym.h"
 #include "state/hll.h"
 #include "state/window.h"
+#include "tests/unit/state/wire.h"
 
 enum { SLOTS = 4, WORDS = 40 };
 static uint64_t calls;
@@ -34,81 +31,12 @@ static void *counted(void *ctx, void *p, size_t was, size_t want) {
     return NULL;
 }
 static const struct rdn_mem mem = { NULL, counted };
-static struct rdn_syms *syms;
 static struct slot {
     struct rdn_window def;
     struct rdn_type vtype, rtype, ktype[8];
     const struct rdn_type *ktypes[8];
     struct rdn_win *win;
 } slots[SLOTS];
-
-static struct rdn_type type_of(const char *s) {
-    static const struct { char c; uint8_t kind; } kinds[] = {
-        { 'b', RDN_K_BOOL }, { 'i', RDN_K_INT }, { 'f', RDN_K_FLOAT }, { 't', RDN_K_TIME }, { 'u', RDN_K_DUR }, { 'a', RDN_K_DATE },
-        { 'y', RDN_K_SYM }, { 'd', RDN_K_DEC }, { 's', RDN_K_STR }, { 'e', RDN_K_ENUM },
-    };
-    struct rdn_type t = { .kind = RDN_K_NONE };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i].c == *s)
-            t.kind = kinds[i].kind;
-    if (t.kind == RDN_K_DEC)
-        t.scale = (uint8_t)atoi(s + 1);
-    if (t.kind == RDN_K_STR)
-        t.n = (uint16_t)atoi(s + 1);
-    return t;
-}
-
-/* Texts live until the next line. */
-static void parse(const struct rdn_type *t, const char *s, struct rdn_cell *c, char *text) {
-    memset(c, 0, sizeof *c);
-    if (t->kind == RDN_K_FLOAT) {
-        uint64_t bits = strtoull(s, NULL, 16);
-        memcpy(&c->f, &bits, 8);
-    } else if (t->kind == RDN_K_DEC) {
-        c->d = strtoll(s, NULL, 10);
-    } else if (t->kind == RDN_K_SYM || t->kind == RDN_K_STR) {
-        uint32_t n = 0, id;
-        for (s++; s[0] && s[1]; s += 2)
-            sscanf(s, "%2hhx", (unsigned char *)&text[n++]);
-        c->t.p = text;
-        c->t.len = n;
-        if (t->kind == RDN_K_SYM) {
-            rdn_sym_intern(syms, text, n, &id);
-            c->i = id;
-        }
-    } else {
-        c->i = strtoll(s, NULL, 10);
-    }
-}
-
-static void put_text(const char *p, uint32_t n) {
-    putchar('x');
-    for (uint32_t i = 0; i < n; i++)
-        printf("%02x", (unsigned char)p[i]);
-}
-
-static void put(const struct rdn_type *t, const struct rdn_cell *c) {
-    uint64_t bits;
-    uint32_t n;
-    if (c->cause) {
-        printf("%s", c->cause == RDN_CAUSE_COLD ? "cold" : c->cause == RDN_CAUSE_FULL ? "full" : c->cause == RDN_CAUSE_DIV0 ? "div0" : "overflow");
-    } else if (t->kind == RDN_K_FLOAT) {
-        memcpy(&bits, &c->f, 8);
-        if (isnan(c->f))
-            printf("nan");
-        else
-            printf("%016" PRIx64, bits);
-    } else if (t->kind == RDN_K_DEC) {                   /* up to 128 bits: high and low half in hex */
-        printf("%016" PRIx64 "%016" PRIx64, (uint64_t)((rdn_u128)c->d >> 64), (uint64_t)c->d);
-    } else if (t->kind == RDN_K_SYM) {
-        const char *p = rdn_sym_text(syms, (uint32_t)c->i, &n);
-        put_text(p, n);
-    } else if (t->kind == RDN_K_STR) {
-        put_text(c->t.p, c->t.len);
-    } else {
-        printf("%" PRId64, c->i);
-    }
-}
 
 static void key_of(struct slot *s, char **w, struct rdn_key *k) {
     static char text[8][300];

@@ -7,23 +7,16 @@ the model."""
 import copy
 import os
 import random
-import struct
 import subprocess
 import sys
 from types import SimpleNamespace as NS
 
-driver, seed, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 400
-shared = os.environ.get('REDAN_SHARED') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../../shared')
-sys.path.insert(0, os.path.join(shared, 'reference'))
-try:
-    import rdn_engine as model
-except ImportError:
-    print('skipped: the language model (shared/reference) is not here')
-    sys.exit(77)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from win_values import I64MAX, I64MIN, letter, load_model, pick_type, shown, value, wire  # noqa: E402
 
-I64MIN, I64MAX = -2**63, 2**63 - 1
+driver, seed, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1, int(sys.argv[3]) if len(sys.argv) > 3 else 400
+model = load_model()
 SEC, YEAR = 10**9, 365 * 86400 * 10**9
-MEMBERS = ['buy', 'sell', 'cancel']
 NUM, KEYS = ['i', 'f', 'd'], ['b', 'i', 'd', 'y', 's', 'e', 't', 'u', 'a']
 OK = {'sum': ['i', 'f', 'd', 'u'], 'avg': NUM, 'stddev': NUM, 'zscore': NUM, 'ewma': NUM, 'min': ['i', 'f', 'd', 't', 'u', 'a'],
       'delta': ['i', 'f', 'd', 't', 'u'], 'last': KEYS + ['f'], 'first': KEYS + ['f'], 'distinct': KEYS + ['f'], 'count': ['-']}
@@ -31,78 +24,9 @@ OK['max'] = OK['min']
 rng = random.Random(seed)
 
 
-def pick_type(c):
-    if c == 'd':
-        return ('dec', rng.choice([0, 2, 4, 9]))
-    if c == 's':
-        return ('str', rng.choice([1, 3, 4, 7, 8, 9, 33, 256]))
-    if c == 'e':
-        return ('enum', MEMBERS)
-    return {'b': ('bool',), 'i': ('int',), 'f': ('float',), 't': ('time',), 'u': ('dur',), 'a': ('date',), 'y': ('sym',), '-': None}[c]
-
-
-def letter(t):
-    if t is None:
-        return '-'
-    k = {'bool': 'b', 'int': 'i', 'float': 'f', 'time': 't', 'dur': 'u', 'date': 'a', 'sym': 'y', 'dec': 'd', 'str': 's', 'enum': 'e'}[t[0]]
-    return k + (str(t[1]) if k in 'ds' else '')
-
-
-def wire(v, t):
-    k = t[0]
-    if k == 'float':
-        return struct.pack('>d', v).hex()
-    if k in ('sym', 'str'):
-        return 'x' + v.encode().hex()
-    if k == 'enum':
-        return str(MEMBERS.index(v))
-    return str(int(v))
-
-
-def shown(v, t):
-    """What the driver prints for a value."""
-    if isinstance(v, model.Cause):
-        return str(v)
-    if t[0] == 'float':
-        return 'nan' if v != v else struct.pack('>d', v).hex()
-    if t[0] == 'dec':
-        return '%032x' % (v % 2**128)
-    return wire(v, t)
-
-
-def text(n):
-    return ''.join(rng.choice('ab\u00e9c~0') for _ in range(rng.choice([0, 1, 2, 5, n]))).encode()[:n].decode('utf-8', 'ignore')
-
-
-FLOATS = [0.0, -0.0, 0.1, 0.2, 0.3, -0.1, 1.0, 1e16, -1e16, 1e308, -1e308, 5e-324, -5e-324, 2.0**53, 1.5]
-INTS = [0, 1, -1, 2**31, 2**53 + 1, -2**53 - 1, I64MAX, I64MIN, 10**18, -10**18]
-
-
-def value(t, pool, tame=False):
-    """A value of type t; `pool` bounds how many different ones there are. Tame ones drown in no infinity, so that every rounding shows."""
-    k, i = t[0], rng.randrange(pool)
-    if tame and k == 'float':
-        return rng.choice([i * 0.1, rng.gauss(100.0, 1.0), rng.gauss(0.0, 1.0)])
-    if tame and k in ('int', 'dec', 'dur', 'time'):
-        return rng.choice([i, rng.randrange(-10**6, 10**6)])
-    if k == 'float':
-        return rng.choice([rng.choice(FLOATS), i * 0.1, rng.uniform(-1e3, 1e3), rng.gauss(100.0, 1.0)])
-    if k == 'bool':
-        return bool(i & 1)
-    if k == 'enum':
-        return MEMBERS[i % 3]
-    if k == 'sym':
-        return 'S%d' % i if rng.random() < 0.9 else text(20)
-    if k == 'str':
-        return ('%d' % i)[-t[1]:] if rng.random() < 0.7 else text(t[1])
-    if k == 'date':
-        return rng.choice([i - pool // 2, 20000 + i, -2**31, 2**31 - 1])
-    return rng.choice([i, i, i, rng.choice(INTS), rng.randrange(-10**6, 10**6)])
-
-
 def define():
     agg = rng.choice(sorted(OK) + ['distinct', 'stddev'])
-    vt = pick_type(rng.choice(OK[agg]))
+    vt = pick_type(rng, rng.choice(OK[agg]))
     w = NS(name='w', agg=agg, vt=vt, over=None, events=None, exact=None, P=None, p=None, half=False, evict=None, hash=1, resets=[])
     span = rng.choice(['all', 'pane', 'pane', 'ring', 'exact'])
     if agg == 'ewma':
@@ -129,7 +53,7 @@ def define():
         w.wmin = low
     F, I = ('float',), ('int',)
     w.t = {'count': I, 'distinct': I, 'avg': F, 'stddev': F, 'ewma': F, 'zscore': F}.get(agg) or (('dur',) if agg == 'delta' and vt[0] == 'time' else vt)
-    w.kt = [pick_type(rng.choice(KEYS)) for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
+    w.kt = [pick_type(rng, rng.choice(KEYS)) for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
     keys_of(w)
     return w
 
@@ -150,7 +74,7 @@ class Sequence:
         self.eng = engine(self.w)
         self.now = rng.choice([0, 1_770_000_000 * SEC, -5 * SEC, -YEAR, I64MIN, I64MIN + 12345, rng.randrange(-10**6, 10**6)])
         self.pool = rng.choice([2, 10, 100, 3000]) if self.w.agg == 'distinct' else rng.choice([2, 10, 10**6])
-        self.keys = [tuple(value(t, 40) for t in self.w.kt) for _ in range(rng.choice([1, 2, 4, 12]))]
+        self.keys = [tuple(value(rng, t, 40) for t in self.w.kt) for _ in range(rng.choice([1, 2, 4, 12]))]
         self.tame, self.dense = rng.random() < 0.7, rng.random() < 0.6
         self.open(self.w)
 
@@ -164,7 +88,7 @@ class Sequence:
                  f"{w.cap} {ev} {int(w.half)} {' '.join(letter(t) for t in w.kt)}", None)
 
     def key(self):
-        k = rng.choice(self.keys) if rng.random() < 0.9 else tuple(value(t, 40) for t in self.w.kt)
+        k = rng.choice(self.keys) if rng.random() < 0.9 else tuple(value(rng, t, 40) for t in self.w.kt)
         return k, ' '.join(wire(v, t) for v, t in zip(k, self.w.kt))
 
     def step_time(self):
@@ -183,7 +107,7 @@ class Sequence:
     def update(self):
         w, t = self.w, self.eng.tab['w']
         k, kw = self.key()
-        v = value(w.vt, self.pool, self.tame) if w.vt else 1
+        v = value(rng, w.vt, self.pool, self.tame) if w.vt else 1
         span = rng.choice([1, 2, 10, 100, SEC, 60 * SEC]) if w.agg == 'ewma' else 0
         refused = t.refused
         self.eng.apply((w, k, v, span if w.agg == 'ewma' else None), NS(now=self.now))
@@ -270,7 +194,7 @@ def main():
                 bad += 1
                 at += len(s.lines) - i - 1
                 break
-    if got.returncode != 0:
+    if got.returncode != 0 or got.stderr:
         print(f'driver exit {got.returncode}\n{got.stderr[-3000:]}')
         bad += 1
     print(f'{count} sequences, {checks} answers, {bad} with differences (seed {seed})')
