@@ -66,9 +66,9 @@ static bool parse(struct rdn_pass *c) {
 }
 
 static void place(struct rdn_pass *c, struct rdn_dsl_diag *v, uint32_t n) {
-    for (struct rdn_dsl_diag *d = v; d < v + n; d++) {
-        rdn_linecol(c, d->span.a, &d->line, &d->col);
-        rdn_linecol(c, d->span.b, &d->end_line, &d->end_col);
+    for (uint32_t i = 0; i < n; i++) {
+        rdn_linecol(c, v[i].span.a, &v[i].line, &v[i].col);
+        rdn_linecol(c, v[i].span.b, &v[i].end_line, &v[i].end_col);
     }
 }
 

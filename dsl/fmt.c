@@ -50,8 +50,8 @@ static void apply(struct rdn_ftok *t, unsigned mark) {
 
 static void take_tokens(struct rdn_pass *c, struct rdn_ftext *f) {
     struct rdn_lex l = { c->src, 0, c->len };
-    struct rdn_mark *m = c->marks->list.v, *last = m + c->marks->list.n;
-    uint32_t at = 0;
+    const struct rdn_mark *marks = c->marks->list.v;
+    uint32_t at = 0, m = 0;
     for (;;) {
         struct rdn_tok t;
         rdn_lex_next(c, &l, &t);
@@ -60,9 +60,9 @@ static void take_tokens(struct rdn_pass *c, struct rdn_ftext *f) {
             return;
         struct rdn_ftok ft = { .a = t.a, .b = t.b, .kind = t.kind, .word = t.word, .cell = RDN_FMT_NO_CELL };
         ft.breaks = (uint8_t)(breaks > 2 ? 2 : breaks);
-        for (; m < last && m->at <= t.a; m++)            /* marks inside of messages match no token */
-            if (m->at == t.a)
-                apply(&ft, m->kind);
+        for (; m < c->marks->list.n && marks[m].at <= t.a; m++)   /* marks inside of messages match no token */
+            if (marks[m].at == t.a)
+                apply(&ft, marks[m].kind);
         rdn_push_val(f->arena, &f->toks, ft);
         at = t.b;
     }
@@ -77,7 +77,8 @@ static void put_spaces(struct rdn_buf *b, unsigned n) {
 }
 
 static void put_lines(const struct rdn_ftext *f, struct rdn_buf *out) {
-    for (const struct rdn_fline *l = f->lines.v; l < f->lines.v + f->lines.n; l++) {
+    for (uint32_t n = 0; n < f->lines.n; n++) {
+        const struct rdn_fline *l = &f->lines.v[n];
         if (l->blank)
             rdn_buf_putc(out, '\n');
         put_spaces(out, l->indent);
