@@ -80,7 +80,7 @@ struct rdn_deps {
 };
 struct rdn_d_event { struct rdn_decl d; rdn_fields fields; uint64_t cost_ps; };
 struct rdn_d_param { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; struct rdn_expr *v, *lo, *hi;
-                     struct rdn_cell val, vlo, vhi; };
+                     struct rdn_cell val, vlo, vhi; bool ranged; };   /* ranged: the bounds have their values */
 struct rdn_d_list { struct rdn_decl d; const struct rdn_type *ty; struct rdn_span tpos; rdn_exprs xs;
                     const char *from; uint32_t from_len; struct rdn_span spos; RDN_VEC(struct rdn_cell) vals; };
 struct rdn_d_rowx { rdn_exprs k; bool isdef; rdn_exprs v; struct rdn_span pos; };

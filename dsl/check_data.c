@@ -95,6 +95,7 @@ void rdn_ck_param(struct rdn_ck *k, struct rdn_decl *d) {
             rdn_raise(k->c, "E0401", p->lo->pos, NULL, "a parameter of type %s has no range", rdn_tn(k, p->ty));
         rdn_ck_const(k, p->lo, p->ty, RDN_WHAT("a range bound", NULL), &p->vlo);
         rdn_ck_const(k, p->hi, p->ty, RDN_WHAT("a range bound", NULL), &p->vhi);
+        p->ranged = true;
         if (!rdn_cell_le(p->ty, &p->vlo, &p->vhi))
             rdn_raise(k->c, "E0707", p->lo->pos, NULL, "the range is empty");
         if (!rdn_cell_le(p->ty, &p->vlo, &p->val) || !rdn_cell_le(p->ty, &p->val, &p->vhi))

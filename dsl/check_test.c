@@ -30,7 +30,7 @@ static void step_param(struct rdn_ck *k, struct rdn_d_step *st) {
         rdn_raise(k->c, "E0801", st->npos, near_kind(k, st->name, RDN_BIT(RDN_D_PARAM)), "unknown parameter '%s'", st->name);
     st->index = p->d.index;
     rdn_ck_const(k, st->x, p->ty, RDN_WHAT("the value", NULL), &st->val);
-    if (p->lo && p->d.state == 2 && !(rdn_cell_le(p->ty, &p->vlo, &st->val) && rdn_cell_le(p->ty, &st->val, &p->vhi)))
+    if (p->ranged && !(rdn_cell_le(p->ty, &p->vlo, &st->val) && rdn_cell_le(p->ty, &st->val, &p->vhi)))
         rdn_raise(k->c, "E0802", st->x->pos, NULL, "'%s' would leave its range", st->name);
 }
 

@@ -3,11 +3,11 @@
 """The checker against the language model: the same diagnostics (code, start, end, order), else the same warnings and the
 same cost, layout and hash texts.
 
-  test_check.py DRIVER [--seed N] [--mutants N] [FILE…]
+  test_check.py DRIVER [--seed N] [--mutants N] [--random N] [FILE…]
 
 Sources are the files of the conformance suite (with their .err), the examples, and mutants of them: a name replaced by
-another, an operator, number or type swapped, tokens or lines deleted, doubled, exchanged. A mutant on which the model itself breaks
-down is counted and left out. Prints up to ten differences with the mutant's text. Exit 77 without the model."""
+another, an operator, number or type swapped, tokens or lines deleted, doubled, exchanged; and random files of gen_check.py. A source on
+which the model itself breaks down is counted and left out. Prints up to ten differences with their text. Exit 77 without the model."""
 import argparse
 import glob
 import os
@@ -24,6 +24,7 @@ sys.path.insert(0, SHARED + '/reference')
 from rdn_check import Rules                                     # noqa: E402
 from rdn_core import linecol                                    # noqa: E402
 from redan_model import cost_lines, hash_lines, layout_lines    # noqa: E402
+from gen_check import generate                                  # noqa: E402
 sys.setrecursionlimit(200000)
 
 CONF = SHARED + '/conformance'
@@ -150,6 +151,7 @@ def main():
     a.add_argument('driver')
     a.add_argument('--seed', type=int, default=1)
     a.add_argument('--mutants', type=int, default=300)
+    a.add_argument('--random', type=int, default=300)
     a.add_argument('files', nargs='*')
     a = a.parse_args()
     drv, bad = Driver(a.driver), []
@@ -168,9 +170,16 @@ def main():
         done = compare(drv, raw, os.path.dirname(f), f'{f} mutant {k} of seed {a.seed}', bad)
         n += done
         lost += not done
+    for k in range(a.random):
+        raw = generate(r)
+        for _ in range(r.choice((0, 0, 1, 2))):
+            raw = mutant(r, raw)
+        done = compare(drv, raw, CONF, f'random file {k} of seed {a.seed}', bad)
+        n += done
+        lost += not done
     drv.p.stdin.close()
     rc = drv.p.wait()
-    print(f'{lost} mutants broke the model')
+    print(f'{lost} sources broke the model')
     print(f'{n - len(bad)} passed, {len(bad)} failed')
     return 1 if bad or rc or not n else 0
 
