@@ -31,6 +31,28 @@ static void move_keys(struct rdn_keytab *to, struct rdn_keytab *from) {
         rdn_keytab_touch(to, from->ins.links[id].prev);
 }
 
+/* As move_keys, and `from` stays as it is: the new id of a key is found by looking it up. */
+static void copy_keys(struct rdn_keytab *to, const struct rdn_keytab *from) {
+    for (uint32_t id = from->ins.head; id != RDN_KT_NONE; id = from->ins.links[id].next) {
+        const uint64_t *key = rdn_keytab_key(from, id);
+        uint32_t now = rdn_keytab_insert(to, key, rdn_key_hash(key, from->words));
+        memcpy(rdn_keytab_state(to, now), rdn_keytab_state(from, id), from->state_bytes);
+    }
+    for (uint32_t id = from->lru.head; id != RDN_KT_NONE; id = from->lru.links[id].next) {
+        const uint64_t *key = rdn_keytab_key(from, id);
+        rdn_keytab_touch(to, rdn_keytab_find(to, key, rdn_key_hash(key, from->words)));
+    }
+}
+
+bool rdn_win_copy(struct rdn_win *to, const struct rdn_win *from) {
+    if (!same_layout(to, from) || from->tab.n > to->tab.cap)
+        return false;
+    rdn_keytab_clear(&to->tab);
+    copy_keys(&to->tab, &from->tab);
+    to->count = from->count;
+    return true;
+}
+
 bool rdn_win_carry(struct rdn_win *to, struct rdn_win *from) {
     if (!same_layout(to, from) || from->tab.n > to->tab.cap)
         return false;
