@@ -13,7 +13,9 @@ struct rdn_range {
     /* b1, i64: value. d64, w128: mantissa at the node's scale. ivec: elements. When defined; lo > hi never happens. */
     rdn_i128 lo, hi;
 };
-/* One forward pass: `ret` has ir->nodes.n entries, [0] included. O(nodes and operands), allocates nothing. [any] */
-void rdn_range_of(const struct rdn_ir *, struct rdn_range *ret);
+/* One forward pass: `ret` has ir->nodes.n entries, [0] included. A FIELD is taken as a field of `event`; what is said about nodes of
+ * other events means nothing. RDN_RANGE_ANY: of any event, so a field may be absent. O(nodes and operands), allocates nothing. [any] */
+#define RDN_RANGE_ANY UINT32_MAX
+void rdn_range_of(const struct rdn_ir *, uint32_t event, struct rdn_range *ret);
 static inline bool rdn_range_fits_i64(const struct rdn_range *r) { return rdn_fits_i64(r->lo) && rdn_fits_i64(r->hi); }
 #endif
