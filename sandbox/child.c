@@ -22,13 +22,12 @@
 static struct rdn_worker me;                            /* one worker a process */
 static const struct rdn_role *role;
 
+/* A ring that counts through all calls: the supervisor reads a place later, when the call may be over. */
 static void note_place(void) {
-    uint32_t k = me.res->place_count;
-    if (k < sizeof me.res->trap_place / sizeof *me.res->trap_place) {
-        size_t n = role->where(me.res->trap_place[k], sizeof *me.res->trap_place - 1);
-        me.res->trap_place[k][n] = 0;
-        me.res->place_count = k + 1;
-    }
+    uint32_t k = me.res->place_count, i = k % RDN_PLACES;
+    size_t n = role->where(me.res->places[i], sizeof *me.res->places - 1);
+    me.res->places[i][n] = 0;
+    me.res->place_count = k + 1;
 }
 
 static void on_violation(int sig) {                     /* the host saw a denied call and asks where it was made */
@@ -42,8 +41,9 @@ static void on_trapped(uint32_t nr, uint64_t arg0) {
         return;
     uint32_t k = me.res->trap_count++;
     if (k < sizeof me.res->traps / sizeof *me.res->traps)
-        me.res->traps[k] = (struct rdn_trap){ nr, 0, arg0 };
-    note_place();
+        me.res->traps[k] = (struct rdn_trap){ nr, me.res->place_count, arg0 };
+    if (k < RDN_PLACES)
+        note_place();
 }
 
 static void on_crash(int sig) {
@@ -143,7 +143,7 @@ static int harden(uint32_t want, uint32_t *got) {
 }
 
 static void confine(const struct rdn_child_plan *p) {
-    uint32_t want = p->spawn.want, got = 0;
+    uint32_t want = p->spawn.want, got = want & RDN_GOT_PIDNS;        /* the fork would have failed */
     int rc, ruleset = -1, listener;
     if ((rc = rdn_set_pdeathsig()) < 0 || (rc = parent_alive(p)) < 0)
         give_up(p, RDN_C_PDEATH, -rc);
@@ -199,7 +199,7 @@ static void begin(uint32_t seq) {
     r->status = RDN_ST_OK;
     r->nrows = 0;
     r->err_len = r->err_line = r->tb_len = r->log_len = r->log_dropped = 0;
-    r->trap_count = r->place_count = 0;
+    r->trap_count = 0;
     r->t_start_ns = rdn_mono_ns();
     atomic_store(&me.current, seq);
 }

@@ -20,6 +20,7 @@ enum {
     RDN_MAX_FNS = 16, RDN_MAX_COLS = 32, RDN_MAX_ROWS = 4096,
     RDN_PAGE = 4096, RDN_RES_VALUES = 12288, RDN_LOAD_HEAD = 192,
     RDN_LOAD_MAX = 64 << 20,
+    RDN_PLACES = 8,
     RDN_CTL_FD = 3,                                     /* the control socket in zygote and worker */
 };
 enum rdn_op_code { RDN_CALL = 1, RDN_PING, RDN_SELFTEST, RDN_SAVE, RDN_RESTORE, RDN_DESCRIBE };
@@ -40,7 +41,7 @@ struct rdn_req {
     uint8_t  reserved[3944];
     uint8_t  args[];                                    /* columns, each at the offset its descriptor names */
 };
-struct rdn_trap { uint32_t nr, pad; uint64_t arg0; };
+struct rdn_trap { uint32_t nr, place; uint64_t arg0; };  /* place: the number of its entry in places */
 struct rdn_res {
     _Atomic uint32_t seq;                               /* futex word: number of the newest answered call */
     _Atomic uint32_t sleeping;                          /* 1: the worker waits in futex, a wake is needed; advice */
@@ -51,8 +52,8 @@ struct rdn_res {
     uint32_t err_len, err_line, log_len, log_dropped, trap_count, tb_len;
     char     err_type[64], err_text[1024], traceback[2048];
     struct rdn_trap traps[16];
-    char     trap_place[8][64];                         /* where the first eight violations of the call happened */
-    uint32_t place_count;
+    char     places[8][64];                             /* "score.py:3": where denied calls were made, a ring */
+    uint32_t place_count;                               /* counts through all calls; entry k is places[k % RDN_PLACES] */
     uint8_t  reserved[60];
     char     log[4096];
     uint8_t  row_status[RDN_MAX_ROWS];
@@ -71,17 +72,19 @@ struct rdn_load {
 enum { RDN_LOAD_PLAIN = 1, RDN_LOAD_TEST_ADDR = 2 };    /* any callable by name; W_ADDR is set (tests of hostile pages) */
 struct rdn_wfile { uint16_t kind, name_len; uint32_t bytes; };   /* kind 1 module, 2 data; name and bytes follow, padded to 64 */
 struct rdn_wfn {
-    char     name[40];
+    char     name[72];                                    /* identifiers have at most 64 bytes */
     uint32_t first_col, ncols;
     uint16_t ret_type, ret_width, ret_scale, flags;
     uint32_t enum_first, enum_count;                    /* of the return type */
 };
-/* enum: flags members from enum_first. event: flags fields from column enum_first. A field: arena_off is its offset in the
- * row, the high byte of scale its present bit + 1. Arrays: scale is the number of columns, flags the number of dimensions. */
+/* enum_first: byte offset in the enums span, members one after the other, each terminated. enum: flags members. event: its name
+ * at enum_first, flags fields from column first_field. A field: arena_off is its offset in the row, the high byte of scale its
+ * present bit + 1, 0 when it is always there. Arrays: layout_hash is the number
+ * of columns, flags the number of dimensions. */
 struct rdn_wcol {
-    char     name[40];
+    char     name[72];                                    /* identifiers have at most 64 bytes */
     uint16_t type, width, scale, flags;
-    uint32_t arena_off, enum_first;
+    uint32_t arena_off, enum_first, first_field, pad;
     uint64_t layout_hash;
 };
 enum rdn_ctl_kind { RDN_CTL_HELLO = 1, RDN_CTL_SPAWN, RDN_CTL_SPAWNED, RDN_CTL_CONFINED, RDN_CTL_EXIT };
@@ -112,7 +115,7 @@ RDN_AT(rdn_res, traceback, 1216);  RDN_AT(rdn_res, traps, 3264);    RDN_AT(rdn_r
 RDN_AT(rdn_res, values, RDN_RES_VALUES);
 RDN_AT(rdn_load, generation, 16);  RDN_AT(rdn_load, max_rows, 32);  RDN_AT(rdn_load, id, 48);       RDN_AT(rdn_load, sha256, 104);
 _Static_assert(sizeof(struct rdn_load) == RDN_LOAD_HEAD, "load");
-_Static_assert(sizeof(struct rdn_wfn) == 64 && sizeof(struct rdn_wcol) == 64, "descriptors");
+_Static_assert(sizeof(struct rdn_wfn) == 96 && sizeof(struct rdn_wcol) == 104, "descriptors");
 _Static_assert(sizeof(struct rdn_ctl_spawn) == 56 && sizeof(struct rdn_ctl_report) == 192, "control");
 _Static_assert(sizeof(struct rdn_trap) == 16 && sizeof(struct rdn_wfile) == 8, "parts");
 

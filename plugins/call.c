@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * call.c: the lane's side of a call: post, poll, wait. [hot]
+ *
+ * No lock, no allocation, no formatting. System calls: a wake when the worker sleeps, a wait when spinning did not help, one
+ * eventfd write when something went wrong. The lane believes its own counters only (SANDBOX.md 11). */
+#include <string.h>
+#include "base/clock.h"
+#include "plugins/parts.h"
+
+enum { TIMEOUTS_TO_TRIP = 3 };
+static const int64_t trial_every_ns = 1000000000, log_every_ns = 1000000000;
+
+const char *rdn_outcome_text(enum rdn_outcome o) {
+    switch (o) {
+#define OUTCOME(NAME, text, usable, doc) case RDN_OUT_##NAME: return text;
+#include "plugins/outcomes.def"
+#undef OUTCOME
+    case RDN_OUT_COUNT: break;
+    }
+    return "?";
+}
+
+static inline void relax(void) {
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+static void bump(_Atomic uint64_t *n) { atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed); }
+
+static enum rdn_outcome count(struct rdn_wlane *l, enum rdn_outcome out, int64_t now) {
+    struct rdn_plugins *ps = l->plugin->ps;
+    bump(&l->calls);
+    bump(&l->outcomes[out]);
+    atomic_store_explicit(&l->last, (uint32_t)out, memory_order_release);
+    if (out > RDN_OUT_UNDEFINED && ps->opt.log && now - l->logged_ns[out] >= log_every_ns) {
+        l->logged_ns[out] = now;
+        atomic_fetch_or(&l->log_due, 1u << out);
+        rdn_supervise_kick(ps);
+    }
+    return out;
+}
+
+/* Announces the worker before looking into it, so that the supervisor does not free it meanwhile. */
+static struct rdn_work *hold(struct rdn_wlane *l) {
+    for (;;) {
+        struct rdn_work *w = atomic_load(&l->cur);
+        atomic_store(&l->using, w);
+        if (atomic_load(&l->cur) == w)
+            return w;
+    }
+}
+
+static void release(struct rdn_wlane *l) { atomic_store_explicit(&l->using, NULL, memory_order_release); }
+
+static enum rdn_outcome admit(struct rdn_wlane *l, int64_t now) {
+    uint32_t t = atomic_load_explicit(&l->tripped, memory_order_relaxed);
+    if (t == 2)
+        return RDN_OUT_QUARANTINED;
+    if (t == 1 && now < l->trial_ns)
+        return RDN_OUT_TRIPPED;
+    return RDN_OUT_VALUE;
+}
+
+static void send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
+    struct rdn_req *q = w->req;
+    uint32_t seq = atomic_load_explicit(&w->posted, memory_order_relaxed) + 1;
+    seq += !seq;                                        /* 0 means "no call" */
+    q->op = RDN_CALL;
+    q->fn = 0;
+    q->nrows = l->nrows = nrows;
+    q->call_id = atomic_load_explicit(&l->calls, memory_order_relaxed);
+    q->now_ns = now_ns;
+    q->deadline_ns = l->deadline_ns;
+    atomic_store_explicit(&w->posted, seq, memory_order_release);
+    atomic_store(&q->seq, seq);
+    if (atomic_load(&w->res->sleeping))
+        rdn_futex_wake(&q->seq);
+}
+
+enum rdn_outcome rdn_plugin_post(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
+                                 int64_t now_ns, int64_t deadline_ns) {
+    struct rdn_wlane *l = &p->lanes[lane];
+    int64_t now = rdn_mono_ns(), limit = now + p->cap_ns;
+    enum rdn_outcome out = admit(l, now);
+    if (out != RDN_OUT_VALUE)
+        return count(l, out, now);
+    struct rdn_work *w = hold(l);
+    if (!w || !rdn_work_move(w, RDN_W_READY, RDN_W_BUSY)) {
+        release(l);
+        return count(l, RDN_OUT_NOT_READY, now);
+    }
+    if (nargs != p->ncols || nrows == 0 || nrows > p->max_rows || !rdn_values_put(p, w->req, args, nrows)) {
+        rdn_work_move(w, RDN_W_BUSY, RDN_W_READY);
+        release(l);
+        return count(l, RDN_OUT_REFUSED, now);
+    }
+    l->posted_ns = now;
+    l->deadline_ns = !deadline_ns ? now + p->call_ns : deadline_ns < limit ? deadline_ns : limit;
+    l->trial_ns = now + trial_every_ns;
+    atomic_store_explicit(&l->death_newer, 0, memory_order_relaxed);
+    send(l, w, nrows, now_ns);
+    return RDN_OUT_VALUE;
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------- */
+
+static void keep_log(struct rdn_wlane *l, const struct rdn_res *res) {
+    struct rdn_log_body b;
+    b.len = rdn_load32(&res->log_len);
+    if (!b.len)
+        return;
+    b.len = b.len < sizeof b.text ? b.len : sizeof b.text;
+    b.dropped = rdn_load32(&res->log_dropped);
+    memcpy(b.text, res->log, b.len);
+    memset(b.text + b.len, 0, sizeof b.text - b.len);
+    rdn_note_write(&l->log.version, l->log.words, &b, sizeof b);
+}
+
+static void keep_note(struct rdn_wlane *l, struct rdn_work *w, enum rdn_outcome out, int64_t now) {
+    struct rdn_note_body b;
+    rdn_note_take(&b, w->res, out);
+    b.generation = w->gen->number;
+    b.used_ns = now - l->posted_ns;
+    b.allowed_ns = l->deadline_ns - l->posted_ns;
+    rdn_note_write(&l->note.version, l->note.words, &b, sizeof b);
+}
+
+/* The worker's page cannot be trusted any more: it is killed. */
+static void condemn(struct rdn_wlane *l, struct rdn_work *w) {
+    rdn_work_die(w);
+    rdn_supervise_kick(l->plugin->ps);
+}
+
+static enum rdn_outcome answered(struct rdn_wlane *l, struct rdn_work *w, struct rdn_wire_value *ret, uint8_t *outs, int64_t now) {
+    enum rdn_outcome out = rdn_values_take(l, w->res, ret, outs);
+    if (out > RDN_OUT_UNDEFINED || rdn_load32(&w->res->trap_count))
+        keep_note(l, w, out, now);
+    keep_log(l, w->res);
+    l->timeouts = 0;
+    uint32_t tripped = 1;
+    atomic_compare_exchange_strong(&l->tripped, &tripped, 0u);
+    if (out == RDN_OUT_BAD_REPLY)
+        condemn(l, w);
+    else
+        rdn_work_move(w, RDN_W_BUSY, RDN_W_READY);
+    return out;
+}
+
+static enum rdn_outcome late(struct rdn_wlane *l, struct rdn_work *w, int64_t now) {
+    keep_note(l, w, RDN_OUT_TIMEOUT, now);
+    if (!rdn_work_move(w, RDN_W_BUSY, RDN_W_LATE))
+        return RDN_OUT_DIED;
+    uint32_t open = 0;
+    if (++l->timeouts >= TIMEOUTS_TO_TRIP)
+        atomic_compare_exchange_strong(&l->tripped, &open, 1u);
+    rdn_supervise_kick(l->plugin->ps);
+    return RDN_OUT_TIMEOUT;
+}
+
+/* True when the call is over. The order matters: an answer counts even if the worker died or the time ran out after it. */
+static bool look(struct rdn_wlane *l, struct rdn_work *w, struct rdn_wire_value *ret, uint8_t *outs, enum rdn_outcome *out, int64_t now) {
+    uint32_t n = atomic_load_explicit(&w->posted, memory_order_relaxed), before = n - 1 ? n - 1 : n - 2;
+    uint32_t seq = atomic_load_explicit(&w->res->seq, memory_order_acquire);
+    if (seq == n) {
+        *out = answered(l, w, ret, outs, now);
+    } else if (atomic_load(&w->state) == RDN_W_DEAD) {
+        *out = RDN_OUT_DIED;
+    } else if (seq != before) {
+        *out = RDN_OUT_BAD_REPLY;
+        keep_note(l, w, RDN_OUT_BAD_REPLY, now);
+        condemn(l, w);
+    } else if (now >= l->deadline_ns) {
+        *out = late(l, w, now);
+    } else {
+        return false;
+    }
+    if (seq != n)
+        memset(outs, *out, l->nrows);
+    count(l, *out, now);
+    release(l);
+    return true;
+}
+
+bool rdn_plugin_poll(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs, enum rdn_outcome *ret_out) {
+    struct rdn_wlane *l = &p->lanes[lane];
+    return look(l, atomic_load_explicit(&l->using, memory_order_relaxed), ret, outs, ret_out, rdn_mono_ns());
+}
+
+enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs) {
+    struct rdn_wlane *l = &p->lanes[lane];
+    struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
+    const _Atomic uint32_t *word = &w->res->seq;
+    enum rdn_outcome out;
+    int64_t now = rdn_mono_ns(), spin_until = now + p->spin_ns;
+    for (;;) {
+        uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
+        if (look(l, w, ret, outs, &out, now))
+            return out;
+        if (now < spin_until)
+            for (int i = 0; i < 32 && atomic_load_explicit(word, memory_order_relaxed) == seen; i++)
+                relax();
+        else
+            rdn_futex_wait(word, seen, l->deadline_ns);
+        now = rdn_mono_ns();
+    }
+}
+
+enum rdn_outcome rdn_plugin_call_rows(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
+                                      int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs) {
+    enum rdn_outcome out = rdn_plugin_post(p, lane, args, nargs, nrows, now_ns, deadline_ns);
+    if (out == RDN_OUT_VALUE)
+        return rdn_plugin_wait(p, lane, ret, outs);
+    memset(outs, out, nrows);
+    return out;
+}
+
+enum rdn_outcome rdn_plugin_call(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, int64_t now_ns,
+                                 int64_t deadline_ns, struct rdn_wire_value *ret) {
+    uint8_t one;
+    return rdn_plugin_call_rows(p, lane, args, nargs, 1, now_ns, deadline_ns, ret, &one);
+}

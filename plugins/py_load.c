@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * py_load.c: call 1: compile the source inside the sandbox, run it, compare the function with the rules, prepare columns. */
+#include "plugins/py_role.h"
+
+static bool entry(const struct rdn_load *l, const char **text, uint32_t *n) {
+    const char *base = (const char *)l + l->files.off;
+    const struct rdn_wfile *f = (const void *)base;
+    if (l->files.len < sizeof *f || f->kind != 1)
+        return false;
+    size_t k = f->name_len < sizeof rdn_py.file - 1 ? f->name_len : sizeof rdn_py.file - 1;
+    memcpy(rdn_py.file, f + 1, k);
+    rdn_py.file[k] = 0;
+    *text = base + ((sizeof *f + f->name_len + 63) & ~(size_t)63);
+    *n = f->bytes;
+    return true;
+}
+
+/* A module of the file's own name, so that dataclasses and typing find its globals; never over one that exists. */
+static PyObject *new_module(void) {
+    char name[96];
+    snprintf(name, sizeof name, "%s", rdn_py.file);
+    char *dot = strrchr(name, '.');
+    if (dot)
+        *dot = 0;
+    PyObject *modules = PyImport_GetModuleDict();
+    if (PyDict_GetItemString(modules, name))
+        snprintf(name, sizeof name, "plugin_%.64s", rdn_py.file);
+    return PyImport_AddModule(name);                    /* borrowed; sys.modules keeps it */
+}
+
+static bool run_source(PyObject *globals, const char *text, uint32_t n) {
+    char *copy = PyMem_Malloc((size_t)n + 1);           /* the compiler wants a terminator */
+    if (!copy) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    PyObject *r = PyObject_CallMethod(rdn_py.helper, "register", "ss", rdn_py.file, copy), *code = NULL;
+    if (r) {
+        Py_DECREF(r);
+        code = Py_CompileString(copy, rdn_py.file, Py_file_input);
+    }
+    PyMem_Free(copy);
+    r = code ? PyEval_EvalCode(code, globals, globals) : NULL;
+    Py_XDECREF(code);
+    Py_XDECREF(r);
+    return r;
+}
+
+static PyObject *param_list(const struct rdn_wcol *cols, uint32_t n) {
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < n; i++) {
+        PyObject *type = rdn_py_type_tuple(&cols[i]), *pair = type ? Py_BuildValue("(sN)", cols[i].name, type) : NULL;
+        if (!pair || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+/* redan._bind(name, params, ret) -> (callable, batch) */
+static bool bind_declared(const struct rdn_wcol *cols) {
+    struct rdn_wcol ret = { .type = rdn_py.fn->ret_type, .width = rdn_py.fn->ret_width, .scale = rdn_py.fn->ret_scale,
+                            .flags = (uint16_t)rdn_py.fn->enum_count, .enum_first = rdn_py.fn->enum_first };
+    PyObject *params = param_list(cols, rdn_py.ncols), *type = params ? rdn_py_type_tuple(&ret) : NULL;
+    PyObject *r = type ? PyObject_CallMethod(rdn_py.sdk, "_bind", "sOO", rdn_py.fn->name, params, type) : NULL;
+    Py_XDECREF(params);
+    Py_XDECREF(type);
+    int batch = 0;
+    bool ok = r && PyArg_ParseTuple(r, "Op", &rdn_py.call, &batch);
+    if (ok)
+        Py_INCREF(rdn_py.call);
+    rdn_py.batch = batch;
+    Py_XDECREF(r);
+    return ok;
+}
+
+static bool bind_plain(PyObject *globals) {
+    rdn_py.call = PyDict_GetItemString(globals, rdn_py.fn->name);
+    if (!rdn_py.call || !PyCallable_Check(rdn_py.call)) {
+        PyErr_Format(PyExc_LookupError, "no function '%s'", rdn_py.fn->name);
+        return false;
+    }
+    Py_INCREF(rdn_py.call);
+    rdn_py.plain = true;
+    return true;
+}
+
+static bool bind(const struct rdn_load *l, PyObject *globals) {
+    const struct rdn_wcol *cols = (const void *)((const char *)l + l->cols.off);
+    rdn_py.fn = (const void *)((const char *)l + l->fns.off);
+    rdn_py.ncols = rdn_py.fn->ncols;
+    bool ok = l->flags & RDN_LOAD_PLAIN ? bind_plain(globals) : bind_declared(cols);
+    return ok && rdn_py_cols_prepare() == 0;
+}
+
+static bool prepare(struct rdn_worker *w) {
+    rdn_py.view = PyMemoryView_FromMemory((char *)(uintptr_t)w->req, (Py_ssize_t)w->req_bytes, PyBUF_READ);
+    PyObject *np = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+    if (np)
+        rdn_py.frombuffer = PyObject_GetAttrString(np, "frombuffer");
+    PyObject *r = PyObject_CallMethod(rdn_py.helper, "reseed", "K", (unsigned long long)w->req->seed);
+    Py_XDECREF(r);
+    return rdn_py.view && r && (!np || rdn_py.frombuffer);
+}
+
+static bool load(struct rdn_worker *w) {
+    const char *text;
+    uint32_t n;
+    PyObject *m = entry(w->load, &text, &n) && prepare(w) ? new_module() : NULL;
+    if (!m)
+        return false;
+    PyObject *globals = PyModule_GetDict(m);
+    if (PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()) < 0)
+        return false;
+    PyObject *file = PyUnicode_FromString(rdn_py.file);
+    bool ok = file && PyDict_SetItemString(globals, "__file__", file) == 0;
+    Py_XDECREF(file);
+    if (ok && w->load->flags & RDN_LOAD_TEST_ADDR) {
+        PyObject *addr = PyLong_FromVoidPtr(w->res);
+        ok = addr && PyDict_SetItemString(globals, "W_ADDR", addr) == 0;
+        Py_XDECREF(addr);
+    }
+    return ok && run_source(globals, text, n) && bind(w->load, globals);
+}
+
+void rdn_py_load(struct rdn_worker *w) {
+    rdn_py.w = w;
+    if (load(w))
+        return;
+    PyObject *sig = PyObject_GetAttrString(rdn_py.sdk, "SignatureError");
+    bool signature = sig && PyErr_ExceptionMatches(sig), missing = PyErr_ExceptionMatches(PyExc_LookupError) && !rdn_py.call;
+    Py_XDECREF(sig);
+    uint32_t st = rdn_py_take_error();
+    if (st == RDN_ST_EXCEPTION && rdn_py.fn)            /* fn is set once the author's text has run */
+        st = signature ? RDN_ST_SIGNATURE : missing ? RDN_ST_NO_FUNCTION : st;
+    w->res->status = st;
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in the zygote before confinement, and while a plugin is loaded. Not for plugin authors."""
+import gc
+import linecache
+import logging
+import os
+import random
+import sys
+
+# Always there: cheap, pure, and what honest plugins import most.
+STANDARD = ("abc array bisect collections contextlib copy csv dataclasses datetime decimal enum fractions functools gc hashlib heapq "
+            "io itertools json logging math numbers operator random re statistics string struct threading time traceback types "
+            "typing warnings zlib").split()
+# Packages that import parts of themselves on first use; a worker could not do that any more.
+LAZY = {"numpy": ("numpy.random", "numpy.fft", "numpy.linalg", "numpy.polynomial", "numpy.ma", "numpy.lib.stride_tricks"),
+        "collections": ("collections.abc",), "json": ("json.decoder", "json.encoder")}
+
+
+class Hint:
+    """Last on sys.meta_path: everything importable without a file has been asked already."""
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        raise ModuleNotFoundError(f"R4204 module '{name}' is not preloaded in this group (operator: add it to preload)", name=name)
+
+
+def _one_thread(after):
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError(f"R4407 a thread was started while importing '{after}'; it would not survive the fork")
+
+
+def preload(site, names):
+    """Step 3: the standard modules, then the operator's list."""
+    if site:
+        sys.path.append(site)
+    for name in [*STANDARD, *names]:
+        __import__(name)
+        for part in LAZY.get(name, ()):
+            __import__(part)
+        _one_thread(name)
+
+
+def warm():
+    """Step 4: numerical libraries map tens of MiB at their first product; that must lie below the baseline."""
+    np = sys.modules.get("numpy")
+    if np is not None:
+        a = np.ones((256, 256))
+        a @ a
+        np.linalg.inv(a + np.eye(256))
+        np.linalg.svd(a[:32, :32])
+        np.sort(np.random.default_rng(1).random(512))
+    _one_thread("numpy" if np is not None else "json")
+
+
+def seal(log):
+    """Steps 5 and 7: only now may the environment go: BLAS libraries read their thread count from it at import."""
+    os.environ.clear()
+    sys.stdin = sys.__stdin__ = None
+    sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = log
+    sys.meta_path.append(Hint)
+    sys.dont_write_bytecode = True
+    logging.logMultiprocessing = logging.logProcesses = False
+    logging.basicConfig(stream=log, format="%(levelname)s %(message)s", level=logging.INFO)
+
+
+def freeze():
+    gc.collect()
+    gc.freeze()
+
+
+def register(name, text):
+    """Tracebacks show source lines without a file."""
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+
+
+def reseed(seed):
+    """fork copies the generators' state, and NumPy does not reseed its own: siblings would draw the same numbers."""
+    random.seed(seed)
+    np = sys.modules.get("numpy")
+    if np is not None:
+        np.random.seed([seed & 0xffffffff, seed >> 32])
+
+
+def enum_class(name, members):
+    import enum
+    return enum.IntEnum(name, [(m, i) for i, m in enumerate(members)])
+
+
+def event_dtype(fields, size):
+    """fields: (name, format, offset)"""
+    np = sys.modules["numpy"]
+    return np.dtype({"names": [f[0] for f in fields], "formats": [f[1] for f in fields], "offsets": [f[2] for f in fields],
+                     "itemsize": size})
