@@ -160,18 +160,16 @@ static enum rdn_outcome late(struct rdn_wlane *l, struct rdn_work *w, int64_t no
     return RDN_OUT_TIMEOUT;
 }
 
-/* True when the call is over. The order matters: an answer counts even if the worker died or the time ran out after it. */
+/* True when the call is over. The order matters: an answer counts even if the worker died or the time ran out after it. A
+ * number that is neither this call's nor the last one's is no answer: it costs the worker its own deadline, and then its life
+ * (look_stopping). */
 static bool look(struct rdn_wlane *l, struct rdn_work *w, struct rdn_wire_value *ret, uint8_t *outs, enum rdn_outcome *out, int64_t now) {
-    uint32_t n = atomic_load_explicit(&w->posted, memory_order_relaxed), before = n - 1 ? n - 1 : n - 2;
+    uint32_t n = atomic_load_explicit(&w->posted, memory_order_relaxed);
     uint32_t seq = atomic_load_explicit(&w->res->seq, memory_order_acquire);
     if (seq == n) {
         *out = answered(l, w, ret, outs, now);
     } else if (atomic_load(&w->state) == RDN_W_DEAD) {
         *out = RDN_OUT_DIED;
-    } else if (seq != before) {
-        *out = RDN_OUT_BAD_REPLY;
-        keep_note(l, w, RDN_OUT_BAD_REPLY, now);
-        condemn(l, w);
     } else if (now >= l->deadline_ns) {
         *out = late(l, w, now);
     } else {

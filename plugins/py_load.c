@@ -129,9 +129,7 @@ void rdn_py_load(struct rdn_worker *w) {
     rdn_py.w = w;
     if (load(w))
         return;
-    PyObject *sig = PyObject_GetAttrString(rdn_py.sdk, "SignatureError");
-    bool signature = sig && PyErr_ExceptionMatches(sig), missing = PyErr_ExceptionMatches(PyExc_LookupError) && !rdn_py.call;
-    Py_XDECREF(sig);
+    bool signature = PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && !rdn_py.call;
     uint32_t st = rdn_py_take_error();
     if (st == RDN_ST_EXCEPTION && rdn_py.fn)            /* fn is set once the author's text has run */
         st = signature ? RDN_ST_SIGNATURE : missing ? RDN_ST_NO_FUNCTION : st;

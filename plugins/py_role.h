@@ -31,7 +31,7 @@ struct rdn_py {
     struct rdn_py_col cols[RDN_PY_ARGS];
     PyObject *ret_members;                              /* enum: tuple of names */
     PyObject *view, *frombuffer;                        /* memoryview of req; numpy.frombuffer or NULL */
-    PyObject *timeout, *sdk, *helper;                   /* PluginTimeout; modules redan and redan._worker */
+    PyObject *timeout, *signature, *sdk, *helper;       /* PluginTimeout, SignatureError; modules redan and redan._worker */
     char file[64];                                      /* "score.py" */
 };
 extern struct rdn_py rdn_py;

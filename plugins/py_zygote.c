@@ -62,7 +62,8 @@ static bool import_sdk(void) {
         return false;
     rdn_py.helper = import_text("redan._worker", "redan/_worker.py", rdn_sdk_worker);
     rdn_py.timeout = PyObject_GetAttrString(rdn_py.sdk, "PluginTimeout");
-    return rdn_py.helper && rdn_py.timeout;
+    rdn_py.signature = PyObject_GetAttrString(rdn_py.sdk, "SignatureError");
+    return rdn_py.helper && rdn_py.timeout && rdn_py.signature;
 }
 
 static PyObject *split(const char *list) {

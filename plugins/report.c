@@ -14,7 +14,9 @@ static void add_violation(struct rdn_plugin_status *s, const char *name, const c
 }
 
 /* Deny mode trap: the worker itself says what it was denied. */
-static void add_traps(struct rdn_plugin_status *s, const struct rdn_note_body *b) {
+static void add_traps(const struct rdn_plugin *p, struct rdn_plugin_status *s, const struct rdn_note_body *b) {
+    if (p->ps->promised & RDN_GOT_LISTENER)
+        return;                                         /* the kernel's word is better */
     for (uint32_t i = 0; i < b->trap_count; i++) {
         char name[32], place[64];
         const char *raw = b->places[b->traps[i].place % RDN_PLACES];
@@ -47,10 +49,10 @@ static void newest(struct rdn_plugin *p, struct rdn_wlane *l, struct rdn_plugin_
     if (b.outcome == (uint32_t)s->last) {
         rdn_message_error(p, &b, s->error, sizeof s->error);
         rdn_message_line(p, &b, l->index, s->message, sizeof s->message);
-        add_traps(s, &b);
+        add_traps(p, s, &b);
         s->peak_bytes = b.peak_bytes;
     } else if (!s->nkept) {
-        add_traps(s, &b);
+        add_traps(p, s, &b);
     }
     rdn_note_read(&l->log.version, l->log.words, &log, sizeof log);
     s->log_len = log.len < sizeof s->log ? log.len : sizeof s->log;
