@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACCOUNTS = 16 };
+enum { ACCOUNTS = 1024 };
 #define DAY_NS 1340285400000000000                       /* 2012-06-21 09:30 in New York */
 
 static bool bind(struct flow *f, redan_engine *e) {
@@ -77,7 +77,7 @@ static bool read_lobster(struct flow *f, const struct symbols *s, FILE *in) {
         int64_t ts = DAY_NS + (sec - 34200) * 1000000000 + ns;
         bool good = true;
         if (type == 1)
-            good = add_order(f, &cap, s, ts, (uint32_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 60), 0, direction < 0, size, price);
+            good = add_order(f, &cap, s, ts, (uint32_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 54), 0, direction < 0, size, price);
         else if (type == 4 || type == 5)
             good = add_trade(f, &cap, s, ts, 0, size, price);
         if (!good)
@@ -120,7 +120,7 @@ bool flow_open(struct flow *f, redan_engine *e, const char *path, uint32_t n, ui
     *f = (struct flow){ .source = path ? "LOBSTER" : "generated" };
     for (uint32_t i = 0; i < ACCOUNTS; i++) {
         char name[16];
-        redan_sym(e, name, (size_t)snprintf(name, sizeof name, "acct%02u", i), &s.accounts[i]);
+        redan_sym(e, name, (size_t)snprintf(name, sizeof name, "acct%04u", i), &s.accounts[i]);
     }
     for (uint32_t i = 0; i < 8; i++)
         redan_sym(e, names[i], strlen(names[i]), &s.symbols[i]);
