@@ -14,6 +14,20 @@ static const struct rdn_win_ops *ops_of(const struct rdn_window *d) {
     return d->over_ns ? rdn_pane_ops(d) : rdn_all_ops(d);
 }
 
+/* The checker lets nothing else through; rule sets may also come as IR text. */
+static bool sound(const struct rdn_window *d) {
+    bool timed = d->over_ns > 0, value = d->vtype != NULL || d->agg == RDN_AGG_COUNT;
+    if (!value || !d->rtype || d->agg > RDN_AGG_DELTA || d->cap < 1 || d->cap > 1u << 24 || d->nkeys > 8 || (d->nkeys == 0 && d->cap != 1))
+        return false;
+    if (d->over_ns < 0 || d->panes > 1024 || d->exact > 4096 || d->events > 4096 || (timed && d->events) || (d->panes != 0) != (d->pane_ns > 0))
+        return false;
+    if (d->agg == RDN_AGG_DISTINCT)
+        return timed == (d->panes != 0);
+    if (d->agg == RDN_AGG_EWMA)
+        return !timed && !d->events;
+    return timed ? (d->panes != 0) != (d->exact != 0) : d->panes == 0 && d->exact == 0;
+}
+
 static uint32_t key_words(const struct rdn_window *d) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < d->nkeys; i++)
@@ -45,6 +59,8 @@ size_t rdn_win_bytes(const struct rdn_window *d) {
 
 int rdn_win_open(const struct rdn_window *d, const struct rdn_syms *syms, const struct rdn_mem *mem, bool prefault,
                  struct rdn_win **ret, redan_error *reterr) {
+    if (!sound(d))
+        return rdn_fail(reterr, INVAL, "", "window %s has a span, a capacity or a value that no window has", d->name);
     struct rdn_win *w = rdn_zalloc(mem, sizeof *w);
     if (!w)
         return rdn_fail(reterr, NOMEM, "", "no memory for window %s", d->name);

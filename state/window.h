@@ -13,7 +13,8 @@
 
 struct rdn_win;                                          /* one window's state in one lane */
 struct rdn_win_stats { uint64_t keys, evicted, refused, skipped; };
-/* `syms` (for distinct over sym) and `def` are borrowed. NOMEM when the address space cannot be reserved. [setup] */
+/* `syms` (for distinct over sym) and `def` are borrowed. NOMEM when the address space cannot be reserved, INVAL for a definition
+ * the checker would not let through. [setup] */
 int  rdn_win_open(const struct rdn_window *def, const struct rdn_syms *syms, const struct rdn_mem *, bool prefault,
                   struct rdn_win **ret, redan_error *);
 void rdn_win_close(struct rdn_win *);
@@ -21,10 +22,11 @@ void rdn_win_prefetch(const struct rdn_win *, const struct rdn_key *);
 
 /* Value at `now` for a key: fills type by def->rtype (.d for dec, .i, .f, .t pointing into the state until the next update);
  * cause COLD, OVERFLOW, DIV0 or FULL (span left alone). Absent keys read like an empty window. Reading advances panes: it never
- * changes a later value. */
+ * changes a later value. Who keeps a text over an update (prev of a text) copies it. OVERFLOW also for count, avg, stddev and
+ * zscore over panes once one key had 2^32 updates in one live pane. */
 void rdn_win_read(struct rdn_win *, const struct rdn_key *, int64_t now, struct rdn_cell *ret);
 /* Enters a value (the caller has applied 10.2: where, undefined, NaN, inf, dec range; counts skips with rdn_win_skip).
- `span`: ewma's N or half-life. False: refused (counted). */
+ `span`: ewma's N or half-life. False: refused (counted), or a key that is absent (counted as a skip). */
 bool rdn_win_update(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
 void rdn_win_skip(struct rdn_win *);
 void rdn_win_reset(struct rdn_win *, const struct rdn_key *);       /* forgets the key; counters stay */

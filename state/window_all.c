@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * window_all.c: one accumulator a key, for ever: windows without `over`, and ewma (10.6). All [hot], O(1). */
-#include "state/window_impl.h"
+#include "state/window_rows.h"
 
 #include <math.h>
 
 #include "ir/prelude/rdn_math.h"
 
-enum acc { COUNT, SUM, AVG, MIN, MAX, SPREAD, FIRST, LAST, DELTA, EWMA };
 struct all_state {
     uint64_t n;
     union {
@@ -19,7 +18,6 @@ struct all_state {
 static inline char *kept_of(struct all_state *s) { return (char *)s + offsetof(struct all_state, f); }
 struct ewma_state { uint64_t n; double v; int64_t last_ns; };
 
-static inline bool is_float(const struct rdn_win *w) { return w->vkind == RDN_K_FLOAT; }
 
 static void all_init(struct rdn_win *w, void *st, int64_t now) {
     (void)now;
@@ -134,7 +132,8 @@ static inline void read_value(struct rdn_win *w, void *st, struct rdn_cell *ret,
     }
 }
 
-static inline void read(struct rdn_win *w, void *st, struct rdn_cell *ret, enum acc k) {
+static inline void read(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret, enum acc k) {
+    (void)now;
     if (*(const uint64_t *)st < w->warmup)               /* both states begin with n */
         ret->cause = RDN_CAUSE_COLD;
     else
@@ -142,23 +141,15 @@ static inline void read(struct rdn_win *w, void *st, struct rdn_cell *ret, enum 
 }
 
 static inline void layout(struct rdn_win *w, enum acc k) {
-    bool wide = (k == SUM || k == AVG) && !is_float(w);
     w->state_bytes = k == COUNT                             ? 8
                      : k == EWMA                            ? sizeof(struct ewma_state)
-                     : wide || k == SUM || k == AVG || k == SPREAD || k == DELTA ? 24
+                     : k == SUM || k == AVG || k == SPREAD || k == DELTA ? 24
                                                             : 8 + rdn_round8(w->vsize);
 }
 
-#define ROW(K)                                                                                                                    \
-    static void layout_##K(struct rdn_win *w) { layout(w, K); }                                                                   \
-    static void update_##K(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *v, int64_t span) { update(w, st, now, v, span, K); } \
-    static void read_##K(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret) { (void)now; read(w, st, ret, K); }
-ROW(COUNT) ROW(SUM) ROW(AVG) ROW(MIN) ROW(MAX) ROW(SPREAD) ROW(FIRST) ROW(LAST) ROW(DELTA) ROW(EWMA)
-#undef ROW
-
-#define ROW(AGG, K) [RDN_AGG_##AGG] = { layout_##K, all_init, update_##K, read_##K, NULL }
-static const struct rdn_win_ops rows[] = {
-    ROW(COUNT, COUNT), ROW(SUM, SUM), ROW(AVG, AVG), ROW(MIN, MIN), ROW(MAX, MAX), ROW(STDDEV, SPREAD), ROW(ZSCORE, SPREAD),
-    ROW(FIRST, FIRST), ROW(LAST, LAST), ROW(DELTA, DELTA), ROW(EWMA, EWMA),
-};
-const struct rdn_win_ops *rdn_all_ops(const struct rdn_window *d) { return &rows[d->agg]; }
+RDN_WIN_ROWS(rows, all_init, NULL);
+RDN_WIN_FUNCTIONS(EWMA)
+static const struct rdn_win_ops ewma = { layout_EWMA, all_init, update_EWMA, read_EWMA, NULL };
+const struct rdn_win_ops *rdn_all_ops(const struct rdn_window *d) {
+    return d->agg == RDN_AGG_EWMA ? &ewma : &rows[d->agg];
+}

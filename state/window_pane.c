@@ -9,9 +9,8 @@
  * oldest pane to the newest, as 10.5 spells it. The newest value is the same for the last pane and for the total: it is kept
  * once. Counts per pane have 16 bits where only the warm-up (at most 4,096) asks for them, and stop at their maximum; where
  * they are values they have 32 bits, and a key with more updates in one pane reads undefined(overflow) until it leaves. */
-#include "state/window_impl.h"
+#include "state/window_rows.h"
 
-enum acc { COUNT, SUM, AVG, MIN, MAX, SPREAD, FIRST, LAST, DELTA };
 struct pane_state {
     int64_t last_ns, head;                               /* time of the newest update; index of the newest pane */
     uint64_t n;
@@ -20,7 +19,6 @@ struct pane_state {
 };
 enum { BITS, COUNTS, VALUES, NEWEST };                   /* off[] */
 
-static inline bool is_float(const struct rdn_win *w) { return w->vkind == RDN_K_FLOAT; }
 static inline bool exact_count(enum acc k) { return k == COUNT || k == AVG || k == SPREAD; }
 static inline uint64_t *bits_of(const struct rdn_win *w, struct pane_state *s) { return (uint64_t *)((char *)s + w->off[BITS]); }
 static inline char *value_at(const struct rdn_win *w, struct pane_state *s, uint32_t i) {
@@ -77,7 +75,7 @@ static inline void drop_range(const struct rdn_win *w, struct pane_state *s, uin
     for (uint32_t i = next_bit(bits, from, end); i < end; i = next_bit(bits, i + 1, end)) {
         bits[i / 64] &= ~(1ull << i % 64);
         s->n -= count_at(w, s, i, k);
-        if ((k == SUM || k == AVG) && !is_float(w)) {
+        if (is_wide(w, k)) {
             struct rdn_wide p;
             memcpy(&p, value_at(w, s, i), sizeof p);
             s->t.wide = rdn_wide_of(rdn_wide_get(s->t.wide) - rdn_wide_get(p));
@@ -186,7 +184,7 @@ static inline void add_wide(void *p, int64_t v) {
 static inline void add_pane(struct rdn_win *w, char *v, uint32_t n, const struct rdn_cell *val, enum acc k) {
     double f[2];
     switch (k) {
-    case COUNT: case LAST:
+    case COUNT: case LAST: case EWMA:
         return;
     case SUM: case AVG:
         if (is_float(w)) {
@@ -214,7 +212,7 @@ static inline void add_pane(struct rdn_win *w, char *v, uint32_t n, const struct
 /* Adds to the total, which held s->n values. */
 static inline void add_total(struct rdn_win *w, struct pane_state *s, const struct rdn_cell *val, enum acc k) {
     switch (k) {
-    case COUNT: case FIRST:
+    case COUNT: case FIRST: case EWMA:
         return;
     case SUM: case AVG:
         if (is_float(w))
@@ -238,7 +236,8 @@ static inline void add_total(struct rdn_win *w, struct pane_state *s, const stru
     }
 }
 
-static inline void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *val, enum acc k) {
+static inline void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *val, int64_t span, enum acc k) {
+    (void)span;
     struct pane_state *s = st;
     advance(w, s, now, k);
     s->last_ns = now;
@@ -271,7 +270,7 @@ static inline const void *oldest(const struct rdn_win *w, struct pane_state *s) 
 
 static inline void read_value(struct rdn_win *w, struct pane_state *s, struct rdn_cell *ret, enum acc k) {
     switch (k) {
-    case COUNT:
+    case COUNT: case EWMA:
         ret->i = (int64_t)s->n;
         return;
     case SUM:
@@ -323,10 +322,10 @@ static bool pane_dead(struct rdn_win *w, const void *st, int64_t now) {
 }
 
 static inline void layout(struct rdn_win *w, enum acc k) {
-    bool wide = (k == SUM || k == AVG) && !is_float(w), newest = k == LAST || k == DELTA || (k == SPREAD && w->def->agg == RDN_AGG_ZSCORE);
+    bool newest = k == LAST || k == DELTA || (k == SPREAD && w->def->agg == RDN_AGG_ZSCORE);
     uint32_t kept = w->vsize;
     w->slots = w->def->panes + 1;
-    w->vsize = k == COUNT || k == LAST ? 0 : k == SPREAD || wide ? 16 : kept;
+    w->vsize = k == COUNT || k == LAST ? 0 : k == SPREAD || is_wide(w, k) ? 16 : kept;
     w->off[BITS] = offsetof(struct pane_state, t) + (k == SUM || k == AVG || k == SPREAD ? 16 : k == MIN || k == MAX ? 8 : 0);
     w->off[NEWEST] = w->off[BITS] + (w->slots + 63) / 64 * 8;
     w->off[VALUES] = w->off[NEWEST] + (newest ? rdn_round8(kept) : 0);
@@ -335,16 +334,5 @@ static inline void layout(struct rdn_win *w, enum acc k) {
     w->vsize = k == LAST ? kept : w->vsize;              /* of what rdn_win_keep writes; LAST has no pane values */
 }
 
-#define ROW(K)                                                                                                                    \
-    static void layout_##K(struct rdn_win *w) { layout(w, K); }                                                                   \
-    static void update_##K(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *v, int64_t span) { (void)span; update(w, st, now, v, K); } \
-    static void read_##K(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret) { read(w, st, now, ret, K); }
-ROW(COUNT) ROW(SUM) ROW(AVG) ROW(MIN) ROW(MAX) ROW(SPREAD) ROW(FIRST) ROW(LAST) ROW(DELTA)
-#undef ROW
-
-#define ROW(AGG, K) [RDN_AGG_##AGG] = { layout_##K, pane_init, update_##K, read_##K, pane_dead }
-static const struct rdn_win_ops rows[] = {
-    ROW(COUNT, COUNT), ROW(SUM, SUM), ROW(AVG, AVG), ROW(MIN, MIN), ROW(MAX, MAX), ROW(STDDEV, SPREAD), ROW(ZSCORE, SPREAD),
-    ROW(FIRST, FIRST), ROW(LAST, LAST), ROW(DELTA, DELTA),
-};
+RDN_WIN_ROWS(rows, pane_init, pane_dead);
 const struct rdn_win_ops *rdn_pane_ops(const struct rdn_window *d) { return &rows[d->agg]; }

@@ -7,9 +7,8 @@
  * Stamps never go back, so the live values are the newest ones: at most two runs of physical slots. Sums are taken over
  * physical slots in eight strides. A dead slot counts as +0.0 there, and adding +0.0 changes no stride, because a stride
  * starts at +0.0 and can then never become -0.0: dead slots are skipped. */
-#include "state/window_impl.h"
+#include "state/window_rows.h"
 
-enum acc { COUNT, SUM, AVG, MIN, MAX, SPREAD, FIRST, LAST, DELTA };
 struct ring_state {
     uint32_t pos, n, live, lost;                         /* next slot; filled slots; newest ones that may be live; overwrote one */
     int64_t drop;                                        /* stamp overwritten last */
@@ -18,7 +17,6 @@ enum { STAMPS, VALUES };                                 /* off[] */
 struct runs { uint32_t lo[2], hi[2]; };                  /* live slots [lo, hi), in rising order */
 
 static inline bool timed(const struct rdn_win *w) { return w->over != 0; }
-static inline bool is_float(const struct rdn_win *w) { return w->vkind == RDN_K_FLOAT; }
 static inline int64_t *stamps_of(const struct rdn_win *w, struct ring_state *s) { return (int64_t *)((char *)s + w->off[STAMPS]); }
 static inline char *values_of(const struct rdn_win *w, struct ring_state *s) { return (char *)s + w->off[VALUES]; }
 /* `now` is never before a stamp, so the age is exact where now - W would leave int64. */
@@ -33,7 +31,8 @@ static void ring_init(struct rdn_win *w, void *st, int64_t now) {
     *(struct ring_state *)st = (struct ring_state){ 0 };
 }
 
-static inline void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *val, enum acc k) {
+static inline void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *val, int64_t span, enum acc k) {
+    (void)span;
     struct ring_state *s = st;
     uint32_t i = s->pos;
     if (timed(w)) {
@@ -140,7 +139,7 @@ static inline void read_value(struct rdn_win *w, struct ring_state *s, uint32_t 
     struct runs r = live_runs(w, s, n);
     double mean;
     switch (k) {
-    case COUNT:
+    case COUNT: case EWMA:
         ret->i = n;
         return;
     case SUM: case AVG:
@@ -195,16 +194,5 @@ static inline void layout(struct rdn_win *w, enum acc k) {
         w->state_bytes += rdn_round8(k == LAST ? w->vsize : (size_t)w->slots * w->vsize);
 }
 
-#define ROW(K)                                                                                                                    \
-    static void layout_##K(struct rdn_win *w) { layout(w, K); }                                                                   \
-    static void update_##K(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *v, int64_t span) { (void)span; update(w, st, now, v, K); } \
-    static void read_##K(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret) { read(w, st, now, ret, K); }
-ROW(COUNT) ROW(SUM) ROW(AVG) ROW(MIN) ROW(MAX) ROW(SPREAD) ROW(FIRST) ROW(LAST) ROW(DELTA)
-#undef ROW
-
-#define ROW(AGG, K) [RDN_AGG_##AGG] = { layout_##K, ring_init, update_##K, read_##K, ring_dead }
-static const struct rdn_win_ops rows[] = {
-    ROW(COUNT, COUNT), ROW(SUM, SUM), ROW(AVG, AVG), ROW(MIN, MIN), ROW(MAX, MAX), ROW(STDDEV, SPREAD), ROW(ZSCORE, SPREAD),
-    ROW(FIRST, FIRST), ROW(LAST, LAST), ROW(DELTA, DELTA),
-};
+RDN_WIN_ROWS(rows, ring_init, ring_dead);
 const struct rdn_win_ops *rdn_ring_ops(const struct rdn_window *d) { return &rows[d->agg]; }

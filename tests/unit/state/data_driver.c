@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "state/data.h"
-#include "tests/unit/state/wire.h"
+#include "tests/unit/state/state_lines.h"
 
 enum { LISTS = 8, TABLES = 4, WORDS = 4096, COLS = 8 };
 static struct { struct rdn_list def; struct rdn_type type; struct rdn_listset *set; } lists[LISTS];

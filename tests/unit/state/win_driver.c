@@ -12,13 +12,13 @@
  *   P 0 hash                         enters a hash (hex) into a sketch of its own
  *   E 0                              the sketch's estimate; it starts anew
  *
- * Types and values as in wire.h. */
+ * Types and values as in state_lines.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "state/hll.h"
 #include "state/window.h"
-#include "tests/unit/state/wire.h"
+#include "tests/unit/state/state_lines.h"
 
 enum { SLOTS = 4, WORDS = 40 };
 static uint64_t calls;

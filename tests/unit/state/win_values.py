@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and values for the state tests: random ones, and their form on the drivers' lines (wire.h)."""
+"""Types and values for the state tests: random ones, and their form on the drivers' lines (state_lines.h)."""
 import os
 import struct
 import sys

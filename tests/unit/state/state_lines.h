@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * wire.h: types and values as words of a line, for the drivers the models talk to.
+ * state_lines.h: types and values as words of a line, for the drivers the models talk to.
  *
  * Types: b i f t u a(date) y(sym) d<scale> s<bytes> e(enum), - for none. Values: floats are 16 hex digits or nan, texts x and
  * hex bytes, decimals an integer on the way in and 32 hex digits on the way out; the cause when undefined. */
-#ifndef RDN_TEST_WIRE_H
-#define RDN_TEST_WIRE_H
+#ifndef RDN_TEST_STATE_LINES_H
+#define RDN_TEST_STATE_LINES_H
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
