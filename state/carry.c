@@ -19,19 +19,7 @@ static void swap_memory(struct rdn_keytab *a, struct rdn_keytab *b) {
     *b = t;
 }
 
-/* Ids of `to` follow the order of insertion; `from` keeps, in the links nobody needs any more, the new id of each old one. */
-static void move_keys(struct rdn_keytab *to, struct rdn_keytab *from) {
-    for (uint32_t id = from->ins.head; id != RDN_KT_NONE; id = from->ins.links[id].next) {
-        const uint64_t *key = rdn_keytab_key(from, id);
-        uint32_t now = rdn_keytab_insert(to, key, rdn_key_hash(key, from->words));
-        memcpy(rdn_keytab_state(to, now), rdn_keytab_state(from, id), from->state_bytes);
-        from->ins.links[id].prev = now;
-    }
-    for (uint32_t id = from->lru.head; id != RDN_KT_NONE; id = from->lru.links[id].next)
-        rdn_keytab_touch(to, from->ins.links[id].prev);
-}
-
-/* As move_keys, and `from` stays as it is: the new id of a key is found by looking it up. */
+/* In order of insertion, then every key is used once more in the old order of use. `to` is empty. */
 static void copy_keys(struct rdn_keytab *to, const struct rdn_keytab *from) {
     for (uint32_t id = from->ins.head; id != RDN_KT_NONE; id = from->ins.links[id].next) {
         const uint64_t *key = rdn_keytab_key(from, id);
@@ -54,16 +42,15 @@ bool rdn_win_copy(struct rdn_win *to, const struct rdn_win *from) {
 }
 
 bool rdn_win_carry(struct rdn_win *to, struct rdn_win *from) {
-    if (!same_layout(to, from) || from->tab.n > to->tab.cap)
+    if (!same_layout(to, from))
         return false;
-    rdn_keytab_clear(&to->tab);
     if (to->tab.cap == from->tab.cap) {
         swap_memory(&to->tab, &from->tab);
-    } else {
-        move_keys(&to->tab, &from->tab);
-        rdn_keytab_clear(&from->tab);
+        to->count = from->count;
+    } else if (!rdn_win_copy(to, from)) {
+        return false;
     }
-    to->count = from->count;
+    rdn_keytab_clear(&from->tab);
     from->count = (struct rdn_win_stats){ 0 };
     return true;
 }

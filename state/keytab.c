@@ -97,12 +97,6 @@ void rdn_keytab_close(struct rdn_keytab *t) {
     t->base = NULL;
 }
 
-void rdn_keytab_clear(struct rdn_keytab *t) {
-    if (t->n && t->words)
-        memset(t->index, 0, ((size_t)t->mask + 1) * sizeof *t->index);
-    forget_all(t);
-}
-
 uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
     uint32_t id = t->free;
     if (id != RDN_KT_NONE)
@@ -146,4 +140,14 @@ void rdn_keytab_remove(struct rdn_keytab *t, uint32_t id) {
     t->ins.links[id].next = t->free;
     t->free = id;
     t->n--;
+}
+
+/* A few keys in a large index are emptied one by one: the rest of the index may never have been touched. */
+void rdn_keytab_clear(struct rdn_keytab *t) {
+    if (t->words && t->n < t->mask / 16)
+        while (t->n)
+            rdn_keytab_remove(t, t->ins.head);
+    else if (t->n && t->words)
+        memset(t->index, 0, ((size_t)t->mask + 1) * sizeof *t->index);
+    forget_all(t);
 }

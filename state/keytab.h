@@ -38,7 +38,7 @@ size_t rdn_keytab_bytes(uint32_t cap, uint32_t words, size_t state_bytes, unsign
 int  rdn_keytab_open(struct rdn_keytab *, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
                      const struct rdn_mem *, bool prefault);
 void rdn_keytab_close(struct rdn_keytab *);
-void rdn_keytab_clear(struct rdn_keytab *);              /* forgets all keys; O(capacity) */
+void rdn_keytab_clear(struct rdn_keytab *);              /* forgets all keys; O(keys) */
 uint32_t rdn_keytab_insert(struct rdn_keytab *, const uint64_t *words, uint64_t hash);   /* the state is not initialised */
 void rdn_keytab_remove(struct rdn_keytab *, uint32_t id);
 

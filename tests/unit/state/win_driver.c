@@ -6,7 +6,7 @@
  *   U slot now span value key...     enters a value: 1, or 0 when refused
  *   R slot now key...                reads
  *   X slot key...                    resets        K slot    counts a skip
- *   C to from                        carries: 1 or 0
+ *   C to from                        carries: 1 or 0            V to from   copies
  *   S slot now                       counters, then keys and values in order of insertion
  *   Z slot                           closes
  *   P 0 hash                         enters a hash (hex) into a sketch of its own
@@ -148,6 +148,9 @@ static void command(char **w, int n) {
         return;
     case 'C':
         printf("%d", rdn_win_carry(s->win, slots[atoi(w[2])].win));
+        return;
+    case 'V':
+        printf("%d", rdn_win_copy(s->win, slots[atoi(w[2])].win));
         return;
     case 'S':
         dump(s, strtoll(w[2], NULL, 10));

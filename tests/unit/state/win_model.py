@@ -126,12 +126,14 @@ class Sequence:
         self.eng.tab['w'].skipped += 1
         self.say(f"K {self.slot}", '')
 
-    def state(self):
-        t = self.eng.tab['w']
+    def state(self, eng=None, slot=None):
+        """The whole state, of the present engine or of one left behind by a swap."""
+        eng, slot = eng or self.eng, self.slot if slot is None else slot
+        t, w = eng.tab['w'], eng.R.W['w']
         out = [f'{len(t.m)} {t.evicted} {t.refused} {t.skipped}']
         for k in list(t.m):
-            out.append(','.join(shown(v, ty) for v, ty in zip(k, self.w.kt)) + '=' + shown(self.eng.peek(self.w, k, self.now), self.w.t))
-        self.say(f"S {self.slot} {self.now}", ' '.join(out) if self.w.kt else ''.join(out))
+            out.append(','.join(shown(v, ty) for v, ty in zip(k, self.w.kt)) + '=' + shown(eng.peek(w, k, self.now), w.t))
+        self.say(f"S {slot} {self.now}", ' '.join(out) if self.w.kt else ''.join(out))
 
     def swap(self):
         w = copy.copy(self.w)
@@ -140,10 +142,13 @@ class Sequence:
         low = {'count': 0, 'sum': 0, 'distinct': 0, 'stddev': 2, 'zscore': 2}.get(w.agg, 1)
         if rng.random() < 0.5:
             w.wmin = rng.choice([low, max(low, 1)])
-        self.eng = engine(w, self.eng)
+        before, self.eng = self.eng, engine(w, self.eng)
         old, self.slot, self.w = self.slot, 1 - self.slot, w
         self.open(w)
-        self.say(f"C {self.slot} {old}", '1' if self.eng.kept else '0')
+        how = rng.choice('CCV')
+        self.say(f"{how} {self.slot} {old}", '1' if self.eng.kept else '0')
+        if how == 'V':
+            self.state(before, old)
         self.say(f"Z {old}", '')
 
     def run(self):
