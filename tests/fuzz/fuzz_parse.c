@@ -2,10 +2,11 @@
  * fuzz_parse.c: rule text of any bytes through every pass, the printers and the formatter.
  *
  * Beyond not crashing: the answer is a rule set or diagnostics, these lie in the text in order, and formatted text formats to
- * itself and gets the same codes. */
+ * itself, gets the same codes and keeps every layout and window hash. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/sym.h"
 #include "base/text.h"
 #include "dsl/dsl.h"
@@ -16,7 +17,7 @@ static void must(bool ok) {
 }
 
 /* The codes in order: positions differ between a text and its formatted form, and so may the order within a line. */
-struct codes { unsigned n; char code[128][6]; };
+struct codes { unsigned n; char code[128][6]; uint64_t hashes; };
 
 static void look(const struct rdn_dsl_result *r, struct codes *ret) {
     struct rdn_buf b;
@@ -32,7 +33,15 @@ static void look(const struct rdn_dsl_result *r, struct codes *ret) {
         if (i < 128)
             memcpy(ret->code[i], d->code, 6);
     }
-    must(r->ir ? true : r->ndiags > 0);
+    must(r->ir || r->ndiags > 0);
+    ret->hashes = 0;
+    if (r->ir) {
+        rdn_dsl_doc(&b, r->ir);
+        b.n = 0;
+        rdn_dsl_hash(&b, r->ir);
+        ret->hashes = rdn_fnv64(rdn_buf_str(&b), b.n);
+        b.n = 0;
+    }
     must(b.failed || rdn_utf8_valid(rdn_buf_str(&b), b.n));
     rdn_buf_fini(&b);
 }
@@ -65,7 +74,7 @@ static void format(const char *text, size_t n, const struct codes *want) {
         must(rdn_dsl_format(rdn_buf_str(&once), once.n, &twice, &e) == 0);
         must(once.n == twice.n && memcmp(rdn_buf_str(&once), rdn_buf_str(&twice), once.n) == 0);
         if (compile(rdn_buf_str(&once), once.n, &got))
-            must(got.n == want->n && memcmp(got.code, want->code, got.n * sizeof *got.code) == 0);
+            must(got.n == want->n && memcmp(got.code, want->code, got.n * sizeof *got.code) == 0 && got.hashes == want->hashes);
     }
     rdn_buf_fini(&once);
     rdn_buf_fini(&twice);
