@@ -44,17 +44,19 @@ static PyObject *type_text(const struct rdn_wcol *c) {
     }
 }
 
+void rdn_py_push(PyObject **list, PyObject *item) {
+    if (*list && (!item || PyList_Append(*list, item) < 0))
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
 static PyObject *field_texts(const struct rdn_wcol *ev) {
     PyObject *list = PyList_New(0);
     for (unsigned i = 0; list && i < ev->flags; i++) {
         const struct rdn_wcol *f = &all_cols()[ev->first_field + i];
-        PyObject *t = type_text(f), *pair = NULL;
-        if (t)
-            pair = Py_BuildValue("(sN)", f->name, PyUnicode_FromFormat("%U%s", t, f->scale >> 8 ? "?" : ""));
+        PyObject *t = type_text(f);
+        rdn_py_push(&list, t ? Py_BuildValue("(sN)", f->name, PyUnicode_FromFormat("%U%s", t, f->scale >> 8 ? "?" : "")) : NULL);
         Py_XDECREF(t);
-        if (!pair || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
     }
     return list;
 }
@@ -67,20 +69,13 @@ PyObject *rdn_py_type_tuple(const struct rdn_wcol *c) {
 
 /* Members of an IntEnum, or their names, as a tuple. */
 PyObject *rdn_py_members(const char *name, uint32_t first, uint32_t count, bool as_enum) {
-    PyObject *names = PyTuple_New((Py_ssize_t)count);
+    PyObject *names = PyList_New(0);
     const char *m = enum_text(first);
-    for (uint32_t i = 0; names && i < count; i++, m += strlen(m) + 1) {
-        PyObject *t = PyUnicode_FromString(m);
-        if (!t)
-            Py_CLEAR(names);
-        else
-            PyTuple_SET_ITEM(names, (Py_ssize_t)i, t);
-    }
-    if (!names || !as_enum)
-        return names;
-    PyObject *cls = PyObject_CallMethod(rdn_py.helper, "enum_class", "sO", name, names);
-    Py_DECREF(names);
+    for (uint32_t i = 0; names && i < count; i++, m += strlen(m) + 1)
+        rdn_py_push(&names, PyUnicode_FromString(m));
+    PyObject *cls = names && as_enum ? PyObject_CallMethod(rdn_py.helper, "enum_class", "sO", name, names) : Py_XNewRef(names);
     PyObject *members = cls ? PySequence_Tuple(cls) : NULL;
+    Py_XDECREF(names);
     Py_XDECREF(cls);
     return members;
 }
@@ -91,17 +86,13 @@ static int64_t get64(const uint8_t *p) { int64_t v; memcpy(&v, p, 8); return v; 
 static int32_t get32(const uint8_t *p) { int32_t v; memcpy(&v, p, 4); return v; }
 static double getf(const uint8_t *p) { double v; memcpy(&v, p, 8); return v; }
 
+/* A tuple: small, and independent of NumPy. */
 static PyObject *array_view(const struct rdn_wcol *c, const uint8_t *p) {
-    bool f = c->type == RDN_WIRE_FARR;
-    Py_ssize_t n = c->width / 8;
-    PyObject *t = PyTuple_New(n);                       /* small, and independent of NumPy */
-    for (Py_ssize_t i = 0; t && i < n; i++) {
-        PyObject *v = f ? PyFloat_FromDouble(getf(p + 8 * i)) : PyLong_FromLongLong(get64(p + 8 * i));
-        if (!v)
-            Py_CLEAR(t);
-        else
-            PyTuple_SET_ITEM(t, i, v);
-    }
+    PyObject *list = PyList_New(0);
+    for (unsigned i = 0; list && i < c->width / 8u; i++)
+        rdn_py_push(&list, c->type == RDN_WIRE_FARR ? PyFloat_FromDouble(getf(p + 8 * i)) : PyLong_FromLongLong(get64(p + 8 * i)));
+    PyObject *t = list ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
     return t;
 }
 
@@ -164,16 +155,11 @@ PyObject *rdn_py_scalar(const struct rdn_py_col *c, uint32_t row) {
 }
 
 PyObject *rdn_py_column(const struct rdn_py_col *c, uint32_t nrows) {
-    if (!rdn_py.frombuffer) {                           /* without NumPy a batch is a tuple */
-        PyObject *t = PyTuple_New(nrows);
-        for (uint32_t i = 0; t && i < nrows; i++) {
-            PyObject *v = rdn_py_scalar(c, i);
-            if (!v)
-                Py_CLEAR(t);
-            else
-                PyTuple_SET_ITEM(t, i, v);
-        }
-        return t;
+    if (!rdn_py.frombuffer) {                           /* without NumPy a batch is a list */
+        PyObject *list = PyList_New(0);
+        for (uint32_t i = 0; list && i < nrows; i++)
+            rdn_py_push(&list, rdn_py_scalar(c, i));
+        return list;
     }
     Py_ssize_t offset = c->data - (const uint8_t *)rdn_py.w->req;
     PyObject *args[] = { rdn_py.view, c->dtype, PyLong_FromUnsignedLong(nrows), PyLong_FromSsize_t(offset) };
@@ -200,16 +186,11 @@ static PyObject *event_dtype(const struct rdn_wcol *ev, const struct rdn_wcol *f
     PyObject *list = Py_BuildValue("[(ssi)]", "ts", "<i8", 0);
     bool optional = false;
     for (unsigned i = 0; list && i < ev->flags; i++) {
-        PyObject *t = Py_BuildValue("(sNI)", fields[i].name, format_of(&fields[i]), (unsigned)fields[i].arena_off);
-        if (!t || PyList_Append(list, t) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(t);
+        rdn_py_push(&list, Py_BuildValue("(sNI)", fields[i].name, format_of(&fields[i]), (unsigned)fields[i].arena_off));
         optional = optional || fields[i].scale >> 8;
     }
-    PyObject *present = list && optional ? Py_BuildValue("(ssi)", "present", "<u8", 8) : NULL;
-    if (present && PyList_Append(list, present) < 0)
-        Py_CLEAR(list);
-    Py_XDECREF(present);
+    if (optional)
+        rdn_py_push(&list, Py_BuildValue("(ssi)", "present", "<u8", 8));
     PyObject *r = list ? PyObject_CallMethod(rdn_py.helper, "event_dtype", "OI", list, (unsigned)ev->width) : NULL;
     Py_XDECREF(list);
     return r;

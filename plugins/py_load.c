@@ -51,10 +51,8 @@ static bool run_source(PyObject *globals, const char *text, uint32_t n) {
 static PyObject *param_list(const struct rdn_wcol *cols, uint32_t n) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < n; i++) {
-        PyObject *type = rdn_py_type_tuple(&cols[i]), *pair = type ? Py_BuildValue("(sN)", cols[i].name, type) : NULL;
-        if (!pair || PyList_Append(list, pair) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(pair);
+        PyObject *type = rdn_py_type_tuple(&cols[i]);
+        rdn_py_push(&list, type ? Py_BuildValue("(sN)", cols[i].name, type) : NULL);
     }
     return list;
 }

@@ -37,6 +37,8 @@ struct rdn_py {
 extern struct rdn_py rdn_py;
 
 PyObject *rdn_py_module_init(void);                     /* _redan, for PyImport_AppendInittab */
+/* Appends a new reference; after a failure *list is NULL and stays so. `item` may be NULL. */
+void rdn_py_push(PyObject **list, PyObject *item);
 PyObject *rdn_py_log(void);                             /* a new redan.Log */
 PyObject *rdn_py_soft_stop(void);                       /* the SIGUSR1 handler */
 

@@ -3,7 +3,7 @@
 #include "plugins/py_role.h"
 #include <signal.h>
 #include <unistd.h>
-#include "plugins/sdk_text.h"
+#include <sdk_text.h>                                   /* generated from python/redan */
 
 struct rdn_py rdn_py;
 

@@ -232,7 +232,8 @@ static int run_try(int argc, char **argv) {
     return rc;
 }
 
-static int run_probe(void) {
+/* What this machine offers, or the list a worker would get here. */
+static int run_probe(bool explain) {
     struct rdn_probe p;
     struct rdn_probe_wish w = { false, false };
     struct rdn_buf b;
@@ -240,21 +241,10 @@ static int run_probe(void) {
     if (rdn_probe_run(&w, &p, &e) < 0)
         return fail_with(&e);
     rdn_buf_init(&b, &rdn_libc_mem);
-    rdn_probe_print(&p, &b);
-    fputs(rdn_buf_str(&b), stdout);
-    rdn_buf_fini(&b);
-    return 0;
-}
-
-static int run_explain(void) {
-    struct rdn_probe p;
-    struct rdn_probe_wish w = { false, false };
-    struct rdn_buf b;
-    redan_error e = { 0 };
-    if (rdn_probe_run(&w, &p, &e) < 0)
-        return fail_with(&e);
-    rdn_buf_init(&b, &rdn_libc_mem);
-    rdn_explain_policy(&b, p.bits, p.bits & RDN_GOT_LISTENER ? RDN_POLICY_NOTIFY : RDN_POLICY_TRAP);
+    if (explain)
+        rdn_explain_policy(&b, p.bits, p.bits & RDN_GOT_LISTENER ? RDN_POLICY_NOTIFY : RDN_POLICY_TRAP);
+    else
+        rdn_probe_print(&p, &b);
     fputs(rdn_buf_str(&b), stdout);
     rdn_buf_fini(&b);
     return 0;
@@ -264,10 +254,8 @@ int cmd_sandbox(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (!strcmp(what, "try"))
         return run_try(argc - 1, argv + 1);
-    if (!strcmp(what, "probe"))
-        return run_probe();
-    if (!strcmp(what, "explain"))
-        return run_explain();
+    if (!strcmp(what, "probe") || !strcmp(what, "explain"))
+        return run_probe(*what == 'e');
     fputs(usage, stderr);
     return 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * report.c: status of a plugin, and waiting for a late call's real end. Off the hot path. */
+ * plugin_status.c: status of a plugin, and waiting for a late call's real end. Off the hot path. */
 #include <string.h>
 #include "base/clock.h"
 #include "plugins/parts.h"
