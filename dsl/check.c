@@ -278,7 +278,7 @@ static void *arena_realloc(void *ctx, void *p, size_t was, size_t want) {
 }
 
 static void open_ck(struct rdn_ck *k, struct rdn_pass *c) {
-    *k = (struct rdn_ck){ .c = c, .f = c->file, .near_left = 2000000 };
+    *k = (struct rdn_ck){ .c = c, .f = c->file, .near_left = 500000 };
     k->scope.arena = c->arena;
     k->B = rdn_type_simple(c->types, RDN_K_BOOL);
     k->I = rdn_type_simple(c->types, RDN_K_INT);

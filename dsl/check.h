@@ -45,6 +45,7 @@ struct rdn_ck {
     bool codes_known;                                    /* space `code` is filled */
     RDN_VEC(const char *) near; uint32_t near_left;      /* options of a hint; how many may still be compared */
     struct rdn_mem mem; struct rdn_buf buf;              /* a buffer in the arena: canonical texts, keys */
+    RDN_VEC(const char *) type_names;                    /* by index of the type, for canonical texts */
 };
 
 #define RDN_BIT(kind) (1u << (kind))

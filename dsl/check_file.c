@@ -149,6 +149,21 @@ static bool plain_float(const char *s, size_t n, double *ret) {
     return whole && at == n && s[n - 1] != '.' && n <= 40 && rdn_read_f64(s, n, ret);
 }
 
+static bool plain_dur(const char *s, size_t n, int64_t *ret) {
+    static const struct { const char *unit; int64_t ns; } units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+                                                                      { "m", 60000000000 }, { "h", 3600000000000 }, { "d", 86400000000000 } };
+    const bool neg = n && *s == '-';
+    const size_t number = digits(s + neg, n - neg), unit = neg + number;
+    int64_t m;
+    unsigned sc;
+    if (!plain_number(s, unit, &m, &sc) || sc)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strlen(units[i].unit) == n - unit && !memcmp(units[i].unit, s + unit, n - unit))
+            return !__builtin_mul_overflow(m, units[i].ns, ret);
+    return false;
+}
+
 /* The usual spelling of a value; false: ask the parser. */
 static bool plain_value(const char *s, size_t n, rdn_ty t, struct rdn_cell *ret) {
     int64_t m;
@@ -176,7 +191,8 @@ static bool plain_value(const char *s, size_t n, rdn_ty t, struct rdn_cell *ret)
     case RDN_K_BOOL:
         ret->i = n == 4 && !memcmp(s, "true", 4);
         return ret->i || (n == 5 && !memcmp(s, "false", 5));
-    case RDN_K_DUR: case RDN_K_SYM: case RDN_K_STR: case RDN_K_ENUM: case RDN_K_TEXT: case RDN_K_ARR: case RDN_K_EVENT: case RDN_K_NONE:
+    case RDN_K_DUR: return plain_dur(s, n, &ret->i);
+    case RDN_K_SYM: case RDN_K_STR: case RDN_K_ENUM: case RDN_K_TEXT: case RDN_K_ARR: case RDN_K_EVENT: case RDN_K_NONE:
     case RDN_K_COUNT: return false;
     }
     return false;

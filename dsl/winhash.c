@@ -15,25 +15,44 @@ static uint64_t bits(double f) {
     return u;
 }
 
-static void put_i128(struct rdn_buf *b, rdn_i128 v) {
+/* printf is half the cost of these texts, which every swap makes; these three are what they consist of. */
+static void put_int(struct rdn_buf *b, char sign, rdn_i128 v) {
     char s[48], *p = s + sizeof s;
     rdn_u128 u = v < 0 ? -(rdn_u128)v : (rdn_u128)v;
-    *--p = 0;
     do
         *--p = (char)('0' + (int)(u % 10));
     while (u /= 10);
-    rdn_buf_printf(b, "%s%s", v < 0 ? "-" : "", p);
+    if (v < 0)
+        *--p = '-';
+    *--p = sign;
+    rdn_buf_put(b, p, (size_t)(s + sizeof s - p));
+}
+
+static void put_hex(struct rdn_buf *b, const char *sign, uint64_t v) {
+    char s[16];
+    for (int i = 15; i >= 0; i--, v >>= 4)
+        s[i] = "0123456789abcdef"[v & 15];
+    rdn_buf_puts(b, sign);
+    rdn_buf_put(b, s, sizeof s);
+}
+
+static void put_type(struct rdn_ck *k, rdn_ty t) {
+    while (k->type_names.n <= t->index)
+        rdn_push_val(k->c->arena, &k->type_names, NULL);
+    const char **name = &k->type_names.v[t->index];
+    if (!*name)
+        *name = rdn_type_name(k->c->arena, t);
+    rdn_buf_puts(&k->buf, *name);
 }
 
 static void put_num(struct rdn_buf *b, const struct rdn_expr *x) {
     if (x->t->kind == RDN_K_INT) {
-        rdn_buf_printf(b, "i%lld", (long long)x->val.i);
+        put_int(b, 'i', x->val.i);
     } else if (x->t->kind == RDN_K_FLOAT) {
-        rdn_buf_printf(b, "f%016llx", (unsigned long long)bits(x->val.f));
+        put_hex(b, "f", bits(x->val.f));
     } else {
-        rdn_buf_putc(b, 'd');
-        put_i128(b, x->val.d);
-        rdn_buf_printf(b, "s%u", x->t->scale);
+        put_int(b, 'd', x->val.d);
+        put_int(b, 's', x->t->scale);
     }
 }
 
@@ -42,10 +61,10 @@ static void put_lit(struct rdn_buf *b, const struct rdn_expr *x) {
     switch (x->lit.ty->kind) {
     case RDN_K_TEXT: rdn_buf_json(b, v->t.p, v->t.len); return;
     case RDN_K_BOOL: rdn_buf_puts(b, v->i ? "true" : "false"); return;
-    case RDN_K_FLOAT: rdn_buf_printf(b, "f%016llx", (unsigned long long)bits(v->f)); return;
-    case RDN_K_TIME: rdn_buf_printf(b, "t%lld", (long long)v->i); return;
-    case RDN_K_DUR: rdn_buf_printf(b, "u%lld", (long long)v->i); return;
-    default: rdn_buf_printf(b, "a%lld", (long long)v->i); return;
+    case RDN_K_FLOAT: put_hex(b, "f", bits(v->f)); return;
+    case RDN_K_TIME: put_int(b, 't', v->i); return;
+    case RDN_K_DUR: put_int(b, 'u', v->i); return;
+    default: put_int(b, 'a', v->i); return;
     }
 }
 
@@ -72,10 +91,10 @@ static uint64_t fn_hash(struct rdn_ck *k, struct rdn_d_fn *d) {
         for (uint32_t i = 0; i < d->ps.n; i++) {
             if (i)
                 rdn_buf_putc(&k->buf, ',');
-            rdn_type_print(&k->buf, d->ps.v[i].type);
+            put_type(k, d->ps.v[i].type);
         }
         rdn_buf_puts(&k->buf, "->");
-        rdn_type_print(&k->buf, d->ty);
+        put_type(k, d->ty);
         rdn_buf_putc(&k->buf, '=');
         rdn_canon_put(k, d->x);
         d->chash = pop_hash(&k->buf, from);
@@ -84,25 +103,25 @@ static uint64_t fn_hash(struct rdn_ck *k, struct rdn_d_fn *d) {
     return d->chash;
 }
 
-static void put_typed(struct rdn_buf *b, char sign, const char *name, rdn_ty t) {
-    rdn_buf_putc(b, sign);
-    rdn_buf_puts(b, name);
-    rdn_buf_putc(b, ':');
-    rdn_type_print(b, t);
+static void put_typed(struct rdn_ck *k, char sign, const char *name, rdn_ty t) {
+    rdn_buf_putc(&k->buf, sign);
+    rdn_buf_puts(&k->buf, name);
+    rdn_buf_putc(&k->buf, ':');
+    put_type(k, t);
 }
 
 static void put_name(struct rdn_ck *k, const struct rdn_expr *x) {
     struct rdn_buf *b = &k->buf;
     switch ((enum rdn_name_src)x->src) {
-    case RDN_SRC_LOC: rdn_buf_printf(b, "%%%u", x->index); return;
+    case RDN_SRC_LOC: put_int(b, '%', x->index); return;
     case RDN_SRC_FIELD:
-        put_typed(b, '.', x->name.v, x->t);
+        put_typed(k, '.', x->name.v, x->t);
         if (x->opt)
             rdn_buf_putc(b, '?');
         return;
-    case RDN_SRC_LET: rdn_buf_printf(b, "^%016llx", (unsigned long long)let_hash(k, x->let)); return;
-    case RDN_SRC_PARAM: put_typed(b, '$', x->name.v, x->t); return;
-    case RDN_SRC_WIN: rdn_buf_printf(b, "@%016llx", (unsigned long long)x->w->hash); return;
+    case RDN_SRC_LET: put_hex(b, "^", let_hash(k, x->let)); return;
+    case RDN_SRC_PARAM: put_typed(k, '$', x->name.v, x->t); return;
+    case RDN_SRC_WIN: put_hex(b, "@", x->w->hash); return;
     case RDN_SRC_EVENT: rdn_buf_printf(b, "event:%s", x->name.v); return;
     case RDN_SRC_LIST: rdn_buf_printf(b, "list:%s", x->name.v); return;
     case RDN_SRC_CAL: rdn_buf_printf(b, "cal:%s", x->name.v); return;
@@ -115,25 +134,26 @@ static void put_name(struct rdn_ck *k, const struct rdn_expr *x) {
 static void put_head(struct rdn_ck *k, const struct rdn_expr *x) {
     struct rdn_buf *b = &k->buf;
     switch ((enum rdn_x_kind)x->kind) {
-    case RDN_X_UN: case RDN_X_BIN: rdn_buf_printf(b, "(%s", op_text[x->op]); return;
+    case RDN_X_UN: case RDN_X_BIN:
+        rdn_buf_putc(b, '(');
+        rdn_buf_puts(b, op_text[x->op]);
+        return;
     case RDN_X_IF: rdn_buf_puts(b, "(if"); return;
     case RDN_X_RANGE: rdn_buf_puts(b, "(range"); return;
     case RDN_X_SET: rdn_buf_putc(b, '['); return;
     case RDN_X_CALL:
-        if (x->fn) {
-            const uint64_t h = fn_hash(k, x->fn);
-            rdn_buf_printf(b, "(fn%016llx", (unsigned long long)h);
-        } else {
+        if (x->fn)
+            put_hex(b, "(fn", fn_hash(k, x->fn));
+        else
             rdn_buf_printf(b, "(%s", x->call.f);
-        }
         return;
     case RDN_X_DOT:
         rdn_buf_printf(b, "(row %s.%s:", x->tb->d.name, x->dot.f);
-        rdn_type_print(b, x->t);
+        put_type(k, x->t);
         return;
     case RDN_X_IDX:
         if (x->w)
-            rdn_buf_printf(b, "(win @%016llx", (unsigned long long)x->w->hash);
+            put_hex(b, "(win @", x->w->hash);
         else
             rdn_buf_puts(b, "(at");
         return;
@@ -145,7 +165,7 @@ void rdn_canon_put(struct rdn_ck *k, struct rdn_expr *x) {
     struct rdn_buf *b = &k->buf;
     if (x->co) {
         rdn_buf_puts(b, "(to ");
-        rdn_type_print(b, x->co);
+        put_type(k, x->co);
         rdn_buf_putc(b, ' ');
     }
     if (rdn_is_num(x)) {
@@ -206,7 +226,7 @@ void rdn_ck_window_canon(struct rdn_ck *k, struct rdn_d_window *w) {
     put_list(k, w->xs.v, w->xs.n);
     rdn_buf_puts(b, "|value=");
     if (w->vt)
-        rdn_type_print(b, w->vt);
+        put_type(k, w->vt);
     else
         rdn_buf_putc(b, '-');
     put_span(b, w);

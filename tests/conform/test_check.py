@@ -153,7 +153,7 @@ def main():
     a.add_argument('--mutants', type=int, default=300)
     a.add_argument('--random', type=int, default=300)
     a.add_argument('files', nargs='*')
-    a = a.parse_args()
+    a = a.parse_intermixed_args()
     drv, bad = Driver(a.driver), []
     files = a.files or sorted(glob.glob(CONF + '/errors/*.rdn') + glob.glob(CONF + '/cases/*.rdn') + glob.glob(CONF + '/examples/*.rdn') +
                               glob.glob(CONF + '/text/*/rules.rdn') + glob.glob(CONF + '/hotswap/*/*.rdn'))
