@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.c: from the canonical copy of an event's conditions to what each executor step does (plan.h).
+ *
+ * Roots are rule conditions and items. A pass over what they reach counts uses and adds gather steps; what two roots share and
+ * what costs more than a slot is computed once; a last pass from every root writes the dep sets. */
+#include "jit/plan.h"
+#include <string.h>
+
+#define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
+#include "jit/plan.def"
+#undef PLAN
+
+static struct rdn_pnode *at(struct rdn_plan *pl, rdn_pid p) { return &pl->nodes.v[p]; }
+
+/* ---- operands, keys, gathers, windows ---- */
+bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_pnode *n = at(pl, p);
+    if (rdn_pnode_leaf(n))
+        return n->op != RDN_OP_CONST || (n->flags & RDN_P_NATIVE);
+    if ((n->flags & (RDN_P_NATIVE | RDN_P_EVENT)) != (RDN_P_NATIVE | RDN_P_EVENT))
+        return false;
+    for (uint32_t i = 0; i < pl->items.n; i++)
+        if (pl->items.v[i] == p)
+            return true;
+    n->gather = pl->items.n;                             /* an item has no gather step: its number stands there */
+    rdn_push_val(pl->arena, &pl->items, p);
+    n->flags |= RDN_P_SHARED;
+    return true;
+}
+
+/* The key made of these expressions; UINT32_MAX when C alone cannot build it. */
+static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct rdn_type *const *types, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!rdn_plan_operand(pl, pids[i]))
+            return UINT32_MAX;
+    for (uint32_t k = 0; k < pl->keys.n; k++) {
+        const struct rdn_keypart *v = pl->parts.v + pl->keys.v[k].at;
+        bool same = pl->keys.v[k].n == n;
+        for (uint32_t i = 0; same && i < n; i++)
+            same = v[i].pid == pids[i] && v[i].type == types[i];
+        if (same)
+            return k;
+    }
+    struct rdn_keyplan *k = rdn_push(pl->arena, &pl->keys);
+    *k = (struct rdn_keyplan){n, pl->parts.n, true};
+    for (uint32_t i = 0; i < n; i++) {
+        k->simple &= types[i]->kind != RDN_K_STR;
+        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){pids[i], types[i]}));
+    }
+    return pl->keys.n - 1;
+}
+
+static bool gather_key(struct rdn_plan *pl, const struct rdn_pnode *n, struct rdn_gather *g) {
+    const struct rdn_type *types[64];
+    uint32_t k;
+    const rdn_pid *args = rdn_pargs(pl, n, &k);
+    bool table = n->op == RDN_OP_TREAD;
+    for (uint32_t i = 0; i < k && i < 64; i++)
+        types[i] = table ? pl->ir->tables[n->aux].keys[i].type : pl->ir->windows[n->aux].ktypes[i];
+    if (k > 64 || (g->key = key_plan(pl, args, types, k)) == UINT32_MAX)
+        return false;
+    g->kind = table ? RDN_G_ROW : n->op == RDN_OP_WPREV ? RDN_G_WPREV : RDN_G_WREAD;
+    g->index = n->aux;
+    g->column = n->c;
+    return true;
+}
+
+/* Fills kind and what it needs; false: only interp can. */
+static bool gather_fast(struct rdn_plan *pl, const struct rdn_pnode *n, struct rdn_gather *g) {
+    switch (n->op) {
+    case RDN_OP_FIELD:
+        g->kind = RDN_G_FIELD;
+        g->index = n->aux;
+        return true;
+    case RDN_OP_WREAD: case RDN_OP_WPREV: case RDN_OP_TREAD:
+        return gather_key(pl, n, g);
+    case RDN_OP_INLIST: case RDN_OP_INCAL:
+        g->kind = n->op == RDN_OP_INLIST ? RDN_G_INLIST : RDN_G_INCAL;
+        g->index = n->aux;
+        g->operand = n->a;
+        return rdn_plan_operand(pl, n->a);
+    default:
+        return false;
+    }
+}
+
+void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_pnode n = *at(pl, p);
+    const struct rdn_gather slow = {.kind = RDN_G_INTERP, .type = n.type, .slot = pl->nslots, .src = n.src, .dep = RDN_NO_DEP, .pid = p};
+    struct rdn_gather g = slow;
+    const struct rdn_pnode *inner = n.op == RDN_OP_COALESCE || n.op == RDN_OP_DEFINED ? at(pl, n.a) : NULL;
+    bool fast;
+    if (inner && (inner->flags & RDN_P_SLOT) && inner->op != RDN_OP_PARAM) {
+        g.is_defined = n.op == RDN_OP_DEFINED;
+        g.has_else = !g.is_defined;
+        g.els = g.has_else ? n.b : 0;
+        /* Both sides at one scale, the default a plain leaf that is always defined. */
+        const struct rdn_pnode *e = at(pl, g.els);
+        fast = gather_fast(pl, inner, &g) &&
+               (g.is_defined || (rdn_pnode_leaf(e) && (e->flags & RDN_P_EVENT) && e->type == n.type && e->scale == n.scale && inner->scale == n.scale &&
+                                 inner->type == n.type));
+    } else {
+        fast = gather_fast(pl, &n, &g);
+    }
+    if (!fast)
+        g = slow;
+    at(pl, p)->slot = pl->nslots++;
+    at(pl, p)->gather = pl->gathers.n;
+    rdn_push_val(pl->arena, &pl->gathers, g);
+}
+
+static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
+    const struct rdn_window *win = &pl->ir->windows[w];
+    struct rdn_winplan wp = {.window = w, .how = RDN_WIN_FAST};
+    rdn_pid keys[64];
+    wp.where = win->where ? rdn_copy_node(c, win->where) : 0;
+    wp.value = win->value ? rdn_copy_node(c, win->value) : 0;
+    wp.span = win->span ? rdn_copy_node(c, win->span) : 0;
+    for (uint32_t i = 0; i < win->nkeys && i < 64; i++)
+        keys[i] = rdn_copy_node(c, win->keys[i]);
+    bool ok = win->nkeys <= 64 && (wp.key = key_plan(pl, keys, win->ktypes, win->nkeys)) != UINT32_MAX;
+    ok = ok && (!wp.where || rdn_plan_operand(pl, wp.where)) && (!wp.value || rdn_plan_operand(pl, wp.value)) && (!wp.span || rdn_plan_operand(pl, wp.span));
+    if (!ok)
+        wp.how = RDN_WIN_INTERP;
+    rdn_push_val(pl->arena, &pl->windows, wp);
+}
+
+void rdn_plan_windows(struct rdn_plan *pl, struct rdn_copy *c) {
+    const struct rdn_event *ev = &pl->ir->events[pl->event];
+    for (uint32_t i = 0; i < ev->nobserved; i++)
+        plan_window(pl, c, ev->observed[i]);
+    for (uint32_t i = 0; i < ev->naccepted; i++)
+        plan_window(pl, c, ev->accepted[i]);
+}
+
+/* ---- marking ---- */
+/* Counts uses below a root; each node is entered once, an operand's use counted once a parent. */
+static void mark(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_pnode *n = at(pl, p);
+    if (n->uses++)
+        return;
+    if (n->flags & RDN_P_SLOT) {
+        if (n->op == RDN_OP_PARAM) {
+            n->slot = pl->nslots++;
+            rdn_push_val(pl->arena, &pl->params, p);
+        } else {
+            rdn_plan_gather(pl, p);
+        }
+        n = at(pl, p);
+    }
+    if (n->type == RDN_TY_F64 && ((n->flags & RDN_P_SLOT) || n->op == RDN_OP_FIELD))
+        rdn_push_val(pl->arena, &pl->finite, p);
+    if (n->flags & RDN_P_SLOT)
+        return;
+    uint32_t k;
+    const struct rdn_pnode copy = *n;
+    const rdn_pid *args = rdn_pargs(pl, &copy, &k);
+    for (uint32_t i = 0; i < k; i++)
+        mark(pl, args[i]);
+}
+
+static double op_ns(const struct rdn_pnode *n) {
+    switch (n->op) {
+    case RDN_OP_CONST: case RDN_OP_FIELD: case RDN_OP_PARAM: case RDN_OP_NOW: case RDN_OP_TS:
+        return 0;
+    case RDN_OP_DIV: case RDN_OP_MOD: case RDN_OP_SQRT: case RDN_OP_RATIO: case RDN_OP_IRATIO:
+        return k_ns_div;
+    case RDN_OP_MUL: case RDN_OP_RESCALE: case RDN_OP_I2F: case RDN_OP_D2F: case RDN_OP_F2I:
+        return k_ns_mul;
+    default:
+        return k_ns_simple;
+    }
+}
+
+/* Items, and what two parents use and costs more than a slot. Operands come first, so one pass in order is enough. */
+static void choose_shared(struct rdn_plan *pl) {
+    double *ns = rdn_new_n(pl->arena, double, pl->nodes.n);
+    for (rdn_pid p = 1; p < pl->nodes.n; p++) {
+        struct rdn_pnode *n = at(pl, p);
+        if (!n->uses || !(n->flags & RDN_P_NATIVE))
+            continue;
+        uint32_t k;
+        const rdn_pid *args = rdn_pargs(pl, n, &k);
+        ns[p] = op_ns(n);
+        for (uint32_t i = 0; i < k; i++)
+            ns[p] += at(pl, args[i])->flags & RDN_P_SHARED ? 0 : ns[args[i]];
+        if (n->uses > 1 && ns[p] > k_share_ns && pl->nslots < RDN_PLAN_MAX_SLOTS)
+            n->flags |= RDN_P_SHARED;
+        if (n->flags & RDN_P_SHARED) {
+            n->slot = pl->nslots++;
+            rdn_push_val(pl->arena, &pl->shared, p);
+        }
+    }
+}
+
+static void mark_early(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_pnode *n = at(pl, p);
+    if (n->flags & (RDN_P_SLOT | RDN_P_EARLY))
+        return;
+    if (n->flags & RDN_P_SHARED)
+        n->flags |= RDN_P_EARLY;
+    uint32_t k;
+    const rdn_pid *args = rdn_pargs(pl, n, &k);
+    for (uint32_t i = 0; i < k; i++)
+        mark_early(pl, args[i]);
+}
+
+/* ---- dep sets ---- */
+struct deps { struct rdn_plan *pl; uint32_t *seen, stamp; };
+
+static void dep_walk(struct deps *d, rdn_pid p, uint32_t bit) {
+    struct rdn_pnode *n = at(d->pl, p);
+    if (d->seen[p] == d->stamp)
+        return;
+    d->seen[p] = d->stamp;
+    if (n->dep != RDN_NO_DEP)
+        d->pl->deps[(size_t)n->dep * d->pl->dep_words + bit / 64] |= 1ull << bit % 64;
+    if (n->flags & RDN_P_SLOT)
+        return;
+    uint32_t k;
+    const rdn_pid *args = rdn_pargs(d->pl, n, &k);
+    for (uint32_t i = 0; i < k; i++)
+        dep_walk(d, args[i], bit);
+}
+
+static void dep_sets(struct rdn_plan *pl) {
+    struct deps d = {pl, rdn_new_n(pl->arena, uint32_t, pl->nodes.n), 0};
+    pl->bits = pl->nrules + pl->items.n;
+    pl->dep_words = (pl->bits + 63) / 64;
+    for (rdn_pid p = 1; p < pl->nodes.n; p++) {
+        struct rdn_pnode *n = at(pl, p);
+        bool input = (n->flags & RDN_P_SLOT) || (n->flags & RDN_P_SHARED) || (n->op == RDN_OP_FIELD && n->type == RDN_TY_F64);
+        if (n->uses && input)
+            n->dep = pl->ndeps++;
+    }
+    pl->deps = rdn_new_n(pl->arena, uint64_t, (size_t)pl->ndeps * pl->dep_words + 1);
+    for (uint32_t r = 0; r < pl->nrules; r++)
+        if (pl->rules[r].how != RDN_RULE_INTERP) {
+            d.stamp++;
+            dep_walk(&d, pl->rules[r].root, r);
+        }
+    for (uint32_t i = 0; i < pl->items.n; i++) {
+        d.stamp++;
+        dep_walk(&d, pl->items.v[i], pl->nrules + i);
+    }
+    for (uint32_t g = 0; g < pl->gathers.n; g++)
+        pl->gathers.v[g].dep = at(pl, pl->gathers.v[g].pid)->dep;
+}
+
+/* ---- rules ---- */
+/* The clause to jump on: an equality of an integer with many values and a constant. No guard, so the jump decides alone. */
+static rdn_pid first_clause(struct rdn_plan *pl, rdn_pid root) {
+    const struct rdn_pnode *n = at(pl, root);
+    if (n->op != RDN_OP_AND || !(n->flags & RDN_P_NATIVE) || (n->flags & RDN_P_SHARED))
+        return 0;
+    for (uint32_t i = 0; i < n->b; i++) {
+        rdn_pid p = pl->args.v[n->a + i];
+        const struct rdn_pnode *k = at(pl, p), *x = at(pl, k->a);
+        bool many = k->op == RDN_OP_EQ && (k->flags & RDN_P_NATIVE) && !(k->flags & RDN_P_SHARED) && x->type == RDN_TY_I64 &&
+                    x->op == RDN_OP_FIELD && (x->flags & RDN_P_NATIVE) && at(pl, k->b)->op == RDN_OP_CONST && (rdn_u128)((rdn_i128)x->hi - x->lo) > 255;
+        if (many && k_prior_eq_many <= k_branch_pass)
+            return p;
+    }
+    return 0;
+}
+
+static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c) {
+    const struct rdn_ir *ir = pl->ir;
+    const struct rdn_event *ev = &ir->events[pl->event];
+    bool too_long = ev->size > RDN_PLAN_MAX_EVENT;
+    for (uint32_t i = 0; i < ev->nrules; i++) {
+        const struct rdn_rule *r = &ir->rules[ev->rules[i]];
+        unsigned flags = ir->nodes.v[r->when].flags;
+        struct rdn_prule *pr = &pl->rules[i];
+        pr->how = RDN_RULE_INTERP;
+        if (too_long || r->late || r->calls || (flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) || pl->nodes.n > RDN_PLAN_MAX_NODES)
+            continue;
+        pr->root = rdn_copy_node(c, r->when);
+        const struct rdn_pnode *n = at(pl, pr->root);
+        if (n->flags & (RDN_P_NATIVE | RDN_P_SLOT))
+            pr->how = RDN_RULE_FLAT;
+    }
+}
+
+/* A condition that is one question to interp: asking for the rule itself is no dearer and needs no slot. */
+static bool drop_interp_slot(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_pnode *n = at(pl, p);
+    if (!(n->flags & RDN_P_SLOT) || n->op == RDN_OP_PARAM || n->uses != 1 || n->gather + 1 != pl->gathers.n ||
+        pl->gathers.v[n->gather].kind != RDN_G_INTERP)
+        return false;
+    n->uses = 0;
+    pl->gathers.n--;
+    pl->nslots--;
+    return true;
+}
+
+static void finish_rules(struct rdn_plan *pl) {
+    const struct rdn_event *ev = &pl->ir->events[pl->event];
+    pl->interp = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        struct rdn_prule *pr = &pl->rules[i];
+        if (pr->how != RDN_RULE_INTERP && (pr->first = first_clause(pl, pr->root)))
+            pr->how = RDN_RULE_BRANCH;
+        pl->nflat += pr->how == RDN_RULE_FLAT;
+        pl->nbranch += pr->how == RDN_RULE_BRANCH;
+        if (pr->how != RDN_RULE_INTERP)
+            continue;
+        bool late = pl->ir->rules[ev->rules[i]].late;
+        pl->interp[(late ? pl->words : 0) + i / 64] |= 1ull << i % 64;
+        pl->any_late |= late;
+        pl->any_early |= !late;
+    }
+    pl->nnative = pl->nflat + pl->nbranch;
+}
+
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, const struct rdn_ir *ir, uint32_t event) {
+    struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
+    pl->arena = arena;
+    pl->ir = ir;
+    pl->event = event;
+    pl->nrules = ir->events[event].nrules;
+    pl->words = (pl->nrules + 63) / 64;
+    pl->rules = rdn_new_n(arena, struct rdn_prule, pl->nrules + 1);
+    struct rdn_copy *c = rdn_copy_new(pl);
+    plan_rules(pl, c);
+    rdn_plan_windows(pl, c);
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        if (pl->rules[i].how != RDN_RULE_INTERP) {
+            mark(pl, pl->rules[i].root);
+            if (drop_interp_slot(pl, pl->rules[i].root) || pl->nslots > RDN_PLAN_MAX_SLOTS - 64)
+                pl->rules[i].how = RDN_RULE_INTERP;
+        }
+    for (uint32_t i = 0; i < pl->items.n; i++)           /* items may grow while gathers are added above, not here */
+        mark(pl, pl->items.v[i]);
+    choose_shared(pl);
+    for (uint32_t i = 0; i < pl->items.n; i++)
+        mark_early(pl, pl->items.v[i]);
+    finish_rules(pl);
+    dep_sets(pl);
+    return pl;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan.h: the planner's copy of one event type: canonical, shared, and cut into what native code computes and what C puts
+ * into slots before. Private to jit/.
+ *
+ * The copy answers only true, false or "ask interp". It drops spans, order and names: equal nodes are one node, > >= != become
+ * < <= not ==, and/or are n-ary, `not` stands at the leaves, constants are folded, decimals are aligned by RESCALE nodes.
+ * A node is NATIVE when machine code can compute it from fields, constants and slots; else it is a slot, filled by a gather
+ * step: quickly for the common forms, through interp for the rest. A slot without a value taints the rules that depend on it
+ * (dep sets, one bit a rule), and tainted rules are evaluated again by interp. So a plan may be pessimistic, never wrong.
+ *
+ * Values that window inputs and keys need besides plain fields are "items": native code computes them first (OPERANDS), and
+ * they have taint bits of their own behind those of the rules. */
+#ifndef RDN_PLAN_H
+#define RDN_PLAN_H
+#include "ir/ir.h"
+#include "ir/key.h"
+
+typedef uint32_t rdn_pid;                                /* index of plan->nodes; 0: none */
+enum {                                                   /* rdn_pnode.flags */
+    RDN_P_NATIVE = 1,                                    /* native code computes it (leaves: reads it in place) */
+    RDN_P_SLOT   = 2,                                    /* C computes it into a slot */
+    RDN_P_GUARD  = 4,                                    /* integer, dec: the 64-bit result may overflow or the divisor be 0 */
+    RDN_P_INF    = 8,                                    /* f64: may be infinite though all inputs are finite */
+    RDN_P_NAN    = 16,                                   /* f64: may be NaN though all inputs are finite */
+    RDN_P_SHARED = 32,                                   /* computed once into a slot by native code */
+    RDN_P_EVENT  = 64,                                   /* depends on fields, constants, params, now alone: possible before windows */
+    RDN_P_WIDE_OK = 128,                                 /* dec: the 128-bit path knows this tree */
+    RDN_P_EARLY  = 256,                                  /* SHARED: an item needs it, so OPERANDS computes it */
+};
+struct rdn_pnode {
+    uint8_t op, type, scale;                             /* type: B1, I64, F64, D64 (any dec), else of no use to native code */
+    uint16_t flags;
+    uint32_t a, b, c, aux;                               /* as in ir.h; n-ary (and AND, OR): args[a .. a + b) */
+    uint32_t src;                                        /* an IR node with this value, 0 for derived ones */
+    uint32_t uses;                                       /* native parents and roots, after marking */
+    uint32_t slot;                                       /* SLOT, SHARED: index of the slot */
+    uint32_t gather;                                     /* SLOT but PARAM: its step; item: its number */
+    uint32_t dep;                                        /* index of its dep set, or RDN_NO_DEP */
+    int64_t lo, hi;                                      /* integers, dec: range; CONST: the value; f64 CONST: its bits in lo */
+};
+#define RDN_NO_DEP UINT32_MAX
+
+enum rdn_gather_kind {
+    RDN_G_FIELD,                                         /* optional field `index` */
+    RDN_G_WREAD, RDN_G_WPREV,                            /* window `index` at key `key` */
+    RDN_G_ROW,                                           /* table `index` at key `key`, `column` */
+    RDN_G_INLIST, RDN_G_INCAL,                           /* of operand */
+    RDN_G_INTERP,                                        /* anything: src through interp */
+};
+struct rdn_gather {
+    uint8_t kind, type;                                  /* type of the slot */
+    bool has_else, is_defined;                           /* coalesce(this, els); defined(this) */
+    uint32_t slot, index, column, key, src, dep;
+    rdn_pid pid;                                         /* the node whose slot it fills */
+    rdn_pid operand, els;                                /* leaves or items */
+};
+struct rdn_keyplan {                                     /* one distinct tuple of key expressions */
+    uint32_t n, at;                                      /* parts: plan->parts[at .. at + n) */
+    bool simple;                                         /* every part is a word: no str */
+};
+struct rdn_keypart { rdn_pid pid; const struct rdn_type *type; };
+
+enum rdn_win_how { RDN_WIN_INTERP, RDN_WIN_FAST };
+struct rdn_winplan { uint32_t window; uint8_t how; uint32_t key; rdn_pid where, value, span; };
+
+struct rdn_prule { rdn_pid root; uint8_t how; rdn_pid first; };     /* how: RDN_RULE_*; first: clause to branch on, or 0 */
+enum { RDN_RULE_INTERP, RDN_RULE_FLAT, RDN_RULE_BRANCH };
+
+struct rdn_plan {
+    struct rdn_arena *arena;
+    const struct rdn_ir *ir; uint32_t event;
+    RDN_VEC(struct rdn_pnode) nodes;                     /* [0] is unused */
+    RDN_VEC(rdn_pid) args;
+    RDN_VEC(struct rdn_gather) gathers;
+    RDN_VEC(struct rdn_keyplan) keys;
+    RDN_VEC(struct rdn_keypart) parts;
+    RDN_VEC(struct rdn_winplan) windows;
+    RDN_VEC(rdn_pid) items;                              /* bit nrules + i of the taint words belongs to items[i] */
+    RDN_VEC(rdn_pid) shared;                             /* nodes computed once, operands first; items are among them */
+    RDN_VEC(rdn_pid) params;                             /* PARAM slots */
+    RDN_VEC(rdn_pid) finite;                             /* f64 fields and slots that native code reads */
+    struct rdn_prule *rules; uint32_t nrules, words, bits;   /* words: of fired; bits: rules and items */
+    uint32_t nslots, ndeps, nnative, nflat, nbranch;     /* of dep sets; of rules */
+    uint64_t *deps; uint32_t dep_words;                  /* ndeps sets of dep_words words: of taint */
+    uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
+    bool any_early, any_late;                            /* some bit of the two is set */
+};
+/* The block native code works on (x64: rdi). Offsets in bytes from its start. */
+#define RDN_BLOCK_NOW 0
+#define RDN_BLOCK_FLAGS 8                                /* uint32: RDN_BLOCK_NONFINITE, RDN_BLOCK_TAINT */
+#define RDN_BLOCK_SPILL 16                               /* 24 words of scratch */
+#define RDN_BLOCK_SLOTS (16 + 24 * 8)
+enum { RDN_BLOCK_NONFINITE = 1, RDN_BLOCK_TAINT = 2 };
+static inline uint32_t rdn_block_slot(uint32_t slot) { return RDN_BLOCK_SLOTS + 8 * slot; }
+static inline uint32_t rdn_block_fired(const struct rdn_plan *p) { return rdn_block_slot(p->nslots); }
+static inline uint32_t rdn_block_taint(const struct rdn_plan *p) { return rdn_block_fired(p) + 8 * p->words; }
+static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_block_taint(p) + 8 * p->dep_words + 63) & ~63u; }
+
+#define RDN_PLAN_MAX_SLOTS 4096u
+#define RDN_PLAN_MAX_EVENT 4096u                         /* bytes of a row */
+#define RDN_PLAN_MAX_NODES (1u << 20)
+
+/* Plans one event type. Everything lives in the arena, whose .oom is set. Nothing fails: what does not fit is left to interp. */
+struct rdn_plan *rdn_plan_event(struct rdn_arena *, const struct rdn_ir *, uint32_t event);
+
+/* ---- between the files of the planner ---- */
+struct rdn_copy;                                         /* hash table and memo of the canonical copy */
+struct rdn_copy *rdn_copy_new(struct rdn_plan *);
+rdn_pid rdn_copy_node(struct rdn_copy *, rdn_id);        /* shared, canonical */
+rdn_pid rdn_copy_not(struct rdn_copy *, rdn_pid);
+/* Gather step of a SLOT node that a root needs; adds keys and items. */
+void rdn_plan_gather(struct rdn_plan *, rdn_pid);
+void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);
+/* A leaf, or an item (added when it is native and depends on the event alone): can C read it before the windows? */
+bool rdn_plan_operand(struct rdn_plan *, rdn_pid);
+const rdn_pid *rdn_pargs(const struct rdn_plan *, const struct rdn_pnode *, uint32_t *ret_n);
+static inline bool rdn_pnode_leaf(const struct rdn_pnode *n) {
+    return n->op == RDN_OP_CONST || n->op == RDN_OP_FIELD || n->op == RDN_OP_PARAM || n->op == RDN_OP_NOW || n->op == RDN_OP_TS;
+}
+#endif
