@@ -23,7 +23,7 @@ struct rdn_frame;
 /* Filled by host; `lane` is what it passed to rdn_frame_open. Reads are of the current event's lane. All [hot]. */
 struct rdn_helpers {
     void (*wread)(void *lane, uint32_t window, const struct rdn_key *, bool prev, struct rdn_cell *ret);
-    const struct rdn_cell *(*tread)(void *lane, uint32_t table, const struct rdn_key *);    /* the row's values or NULL */
+    const struct rdn_cell *(*tread)(void *lane, uint32_t table, const struct rdn_key *);    /* the row's values or NULL; valid until the next tread */
     bool (*inlist)(void *lane, uint32_t list, const struct rdn_cell *);
     bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
     void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);

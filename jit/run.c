@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run.c: see run.h.
+ *
+ * Order within an event: OPERANDS (native, when the plan has items) before the first thing that needs one; keys when first
+ * used; gathers; RULES (native); then interp for every rule whose taint bit is set or that has no native code. A key, a row and
+ * an item are made at most once an event.
+ *
+ * Native code runs with the floating-point mode of RDN_MXCSR, interp inside these functions too; a thread in another mode gets
+ * its own back. */
+#include "jit/run.h"
+#include <math.h>
+#include <string.h>
+#include "jit/cpu.h"
+#include "jit/exec_impl.h"
+
+struct key_slot { uint64_t gen; bool good; struct rdn_key key; };       /* the key is the last member: only the words in use exist */
+struct rdn_run {
+    const struct rdn_unit *unit;
+    const struct rdn_unit_event *ev;                     /* of the event in work */
+    uint8_t *block, **blocks;                            /* one an event type, 64-byte aligned */
+    uint8_t *keys; size_t key_bytes;                     /* key_slot i at keys + i * key_bytes */
+    uint64_t gen;                                        /* of the event in work */
+    bool items_done;
+    struct rdn_run_counts counts;
+    void *memory; size_t bytes;
+};
+
+/* ---- opening ---- */
+static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
+static size_t slot_bytes(const struct rdn_unit *u) {
+    return round64(offsetof(struct key_slot, key) + offsetof(struct rdn_key, w) + 8 * ((size_t)u->key_words + 1));
+}
+
+int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
+    uint32_t events = u->ir->nevents;
+    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(uint8_t *)), keys = slot_bytes(u) * u->max_keys, n;
+    n = 64 + head + ptrs + keys;
+    for (uint32_t e = 0; e < events; e++)
+        n += rdn_block_bytes(u->events[e].plan);
+    void *memory = rdn_zalloc(f->mem, n);
+    if (!memory)
+        return rdn_fail(reterr, NOMEM, "", "frame");
+    uint8_t *p = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+    struct rdn_run *r = (struct rdn_run *)(void *)p;
+    *r = (struct rdn_run){.unit = u, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
+    r->blocks = (uint8_t **)(void *)(p += head);
+    r->keys = p += ptrs;
+    p += keys;
+    for (uint32_t e = 0; e < events; e++) {
+        r->blocks[e] = p;
+        p += rdn_block_bytes(u->events[e].plan);
+    }
+    f->x = r;
+    rdn_run_params(f);
+    return 0;
+}
+void rdn_run_close(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    if (r)
+        rdn_free(f->mem, r->memory, r->bytes);
+    f->x = NULL;
+}
+void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *ret = ((const struct rdn_run *)f->x)->counts; }
+
+/* ---- slots and taint ---- */
+static int64_t *slot_at(uint8_t *block, uint32_t slot) { return (int64_t *)(void *)(block + rdn_block_slot(slot)); }
+static uint64_t *taint_of(const struct rdn_run *r) { return (uint64_t *)(void *)(r->block + rdn_block_taint(r->ev->plan)); }
+static uint32_t *flags_of(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
+const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return taint_of(f->x); }
+
+/* False: the value has no 8-byte form. */
+static bool store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *c) {
+    int64_t *s = slot_at(block, slot);
+    if (type == RDN_TY_F64)
+        memcpy(s, &c->f, 8);
+    else if (type != RDN_TY_D64)
+        *s = c->i;
+    else if (rdn_fits_i64(c->d))
+        *s = (int64_t)c->d;
+    else
+        return false;
+    return true;
+}
+static void taint_set(struct rdn_run *r, uint32_t dep) {
+    const struct rdn_plan *pl = r->ev->plan;
+    uint64_t *t = taint_of(r);
+    if (dep == RDN_NO_DEP)
+        return;
+    for (uint32_t w = 0; w < pl->dep_words; w++)
+        t[w] |= pl->deps[(size_t)dep * pl->dep_words + w];
+    *flags_of(r) |= RDN_BLOCK_TAINT;
+}
+
+/* A parameter that has no value or does not fit poisons its slot: the dep set is tainted at each event. */
+void rdn_run_params(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    for (uint32_t e = 0; e < r->unit->ir->nevents; e++) {
+        const struct rdn_plan *pl = r->unit->events[e].plan;
+        for (uint32_t i = 0; i < pl->params.n; i++) {
+            const struct rdn_pnode *n = &pl->nodes.v[pl->params.v[i]];
+            store(r->blocks[e], n->slot, n->type, &f->head.params[n->aux]);
+        }
+    }
+}
+
+/* ---- operands ---- */
+static bool load_field(const struct rdn_frame *f, uint32_t field, struct rdn_cell *c) {
+    const struct rdn_event *ev = &f->head.ir->events[f->head.event];
+    const struct rdn_field *fd = &ev->fields[field];
+    const uint8_t *p = f->head.row + fd->offset;
+    if (fd->optional || fd->size > 8 || fd->type->kind == RDN_K_STR || fd->type->kind == RDN_K_ARR) {
+        rdn_row_field(ev, fd, f->head.row, c);
+        return !c->cause;
+    }
+    int64_t v;
+    int32_t d;
+    uint32_t s;
+    if (fd->size == 8) {
+        memcpy(&v, p, 8);
+    } else if (fd->size == 1) {
+        v = *p;
+    } else if (fd->type->kind == RDN_K_DATE) {
+        memcpy(&d, p, 4);
+        v = d;
+    } else {
+        memcpy(&s, p, 4);
+        v = s;
+    }
+    if (fd->type->kind == RDN_K_DEC)
+        c->d = v;
+    else
+        c->i = v;                                        /* a float's bits, too */
+    c->cause = RDN_DEFINED;
+    return true;
+}
+static void need_items(struct rdn_frame *f);
+
+/* The value of a leaf or item; false when it has none here. */
+static bool operand(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    const struct rdn_pnode *n = &pl->nodes.v[p];
+    uint32_t bit;
+    int64_t v;
+    switch (n->op) {
+    case RDN_OP_FIELD: return load_field(f, n->aux, c);
+    case RDN_OP_PARAM: *c = f->head.params[n->aux]; return !c->cause;
+    case RDN_OP_NOW: v = f->head.now; break;
+    case RDN_OP_TS: v = f->head.ts; break;
+    case RDN_OP_CONST: v = n->lo; break;
+    default:
+        need_items(f);
+        bit = pl->nrules + n->gather;
+        if (taint_of(r)[bit / 64] >> bit % 64 & 1)
+            return false;
+        v = *slot_at(r->block, n->slot);
+    }
+    if (n->type == RDN_TY_D64)
+        c->d = v;
+    else
+        c->i = v;
+    c->cause = RDN_DEFINED;
+    return true;
+}
+
+/* ---- native steps ---- */
+/* Native code saw a NaN or an infinity: which input, and who depends on it. */
+static void taint_nonfinite(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    for (uint32_t i = 0; i < pl->finite.n; i++) {
+        const struct rdn_pnode *n = &pl->nodes.v[pl->finite.v[i]];
+        struct rdn_cell c;
+        if (n->flags & RDN_P_SLOT)
+            c.i = *slot_at(r->block, n->slot);
+        else if (!load_field(f, n->aux, &c))
+            continue;
+        if (!isfinite(c.f))
+            taint_set(r, n->dep);
+    }
+}
+static void run_native(struct rdn_frame *f, rdn_native *code) {
+    struct rdn_run *r = f->x;
+    code(r->block, f->head.row);
+    if (*flags_of(r) & RDN_BLOCK_NONFINITE) {
+        taint_nonfinite(f);
+        *flags_of(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
+    }
+}
+static void need_items(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    if (r->items_done)
+        return;
+    r->items_done = true;
+    run_native(f, r->ev->operands);
+}
+
+/* ---- keys ---- */
+static const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
+    struct rdn_run *r = f->x;
+    struct key_slot *s = (struct key_slot *)(void *)(r->keys + k * r->key_bytes);
+    const struct rdn_plan *pl = r->ev->plan;
+    const struct rdn_keyplan *kp = &pl->keys.v[k];
+    struct rdn_cell c;
+    if (s->gen == r->gen)
+        return s->good ? &s->key : NULL;
+    s->gen = r->gen;
+    s->good = true;
+    rdn_key_begin(&s->key);
+    for (uint32_t i = 0; i < kp->n; i++) {
+        const struct rdn_keypart *part = &pl->parts.v[kp->at + i];
+        if (!operand(f, part->pid, &c)) {
+            s->good = false;
+            return NULL;
+        }
+        if (kp->simple && part->type->kind != RDN_K_SYM)
+            s->key.w[s->key.words++] = (uint64_t)c.i;    /* of a dec: the low half, which is all of it here */
+        else
+            rdn_key_add(&s->key, part->type, &c);
+    }
+    rdn_key_end(&s->key);
+    return &s->key;
+}
+
+/* ---- gathers ---- */
+static bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+    const struct rdn_key *k = key_of(f, g->key);
+    if (!k)
+        return false;
+    f->helpers.wread(f->lane, g->index, k, g->kind == RDN_G_WPREV, c);
+    return !c->cause;
+}
+/* Columns of one row stand together in most conditions: the last row found is kept. */
+struct last_row { uint32_t table, key; const struct rdn_cell *vals; };
+static bool read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
+    if (last->table != g->index || last->key != g->key) {
+        const struct rdn_key *k = key_of(f, g->key);
+        last->table = g->index;
+        last->key = g->key;
+        last->vals = k ? f->helpers.tread(f->lane, g->index, k) : NULL;
+    }
+    if (!last->vals)
+        return false;
+    *c = last->vals[g->column];
+    return !c->cause;
+}
+static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
+    struct rdn_cell x;
+    switch ((enum rdn_gather_kind)g->kind) {
+    case RDN_G_FIELD: return load_field(f, g->index, c);
+    case RDN_G_WREAD: case RDN_G_WPREV: return read_window(f, g, c);
+    case RDN_G_ROW: return read_row(f, g, last, c);
+    case RDN_G_INLIST:
+        if (!operand(f, g->operand, &x))
+            return false;
+        if (((struct rdn_run *)f->x)->ev->plan->nodes.v[g->operand].type == RDN_TY_F64 && x.f != x.f)
+            return false;
+        c->i = f->helpers.inlist(f->lane, g->index, &x);
+        c->cause = RDN_DEFINED;
+        return true;
+    case RDN_G_INCAL:
+        if (!operand(f, g->operand, &x))
+            return false;
+        c->i = f->helpers.incal(f->lane, g->index, x.i);
+        c->cause = RDN_DEFINED;
+        return true;
+    case RDN_G_INTERP:
+        last->table = UINT32_MAX;                        /* it may read rows itself; a lane promises the last one only */
+        rdn_interp_value(f, g->src, c);
+        return !c->cause;
+    }
+    return false;
+}
+static void run_gathers(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
+    for (uint32_t i = 0; i < pl->gathers.n; i++) {
+        const struct rdn_gather *g = &pl->gathers.v[i];
+        const struct rdn_pnode *n = &pl->nodes.v[g->pid];
+        struct rdn_cell c;
+        bool good = gather_value(f, g, &last, &c);
+        /* `??` and defined() count NaN as missing; the type of what they ask about is the slot's, or the operand's. */
+        if (g->is_defined) {
+            const struct rdn_pnode *a = &pl->nodes.v[n->a];
+            c.i = good && !(a->type == RDN_TY_F64 && c.f != c.f);
+            good = true;
+        } else if (g->has_else && (!good || (g->type == RDN_TY_F64 && c.f != c.f))) {
+            good = operand(f, g->els, &c);
+        }
+        if (!good || !store(r->block, g->slot, g->type, &c)) {
+            *slot_at(r->block, g->slot) = 0;
+            taint_set(r, g->dep);
+        }
+    }
+}
+
+/* ---- rules ---- */
+static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits) {
+    const struct rdn_event *ev = &f->head.ir->events[f->head.event];
+    for (; bits; bits &= bits - 1) {
+        unsigned b = (unsigned)__builtin_ctzll(bits);
+        struct rdn_cell c;
+        rdn_interp_rule(f, ev->rules[w * 64 + b], &c);
+        if (c.cause) {
+            f->head.undef[w] |= 1ull << b;
+            f->head.any_undef = true;
+        } else if (c.i) {
+            f->head.fired[w] |= 1ull << b;
+        }
+    }
+}
+/* Bits of rules in word w of the taint words; behind them come those of items. */
+static uint64_t rule_bits(const struct rdn_plan *pl, uint32_t w) {
+    return w + 1 < pl->words || !(pl->nrules % 64) ? UINT64_MAX : (1ull << pl->nrules % 64) - 1;
+}
+static void early_rules(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    const uint64_t *fired = (const uint64_t *)(const void *)(r->block + rdn_block_fired(pl)), *taint = taint_of(r);
+    if (r->ev->operands)
+        need_items(f);
+    run_gathers(f);
+    if (r->ev->rules)
+        run_native(f, r->ev->rules);
+    if (!(*flags_of(r) & RDN_BLOCK_TAINT) && !pl->any_early) {
+        for (uint32_t w = 0; w < pl->words; w++)
+            f->head.fired[w] |= fired[w];
+        return;
+    }
+    for (uint32_t w = 0; w < pl->words; w++) {
+        uint64_t open = (taint[w] & rule_bits(pl, w)) & ~(pl->interp[w] | pl->interp[pl->words + w]);
+        f->head.fired[w] |= fired[w] & ~open & ~pl->interp[w];
+        r->counts.tainted += (unsigned)__builtin_popcountll(open);
+        interp_bits(f, w, open | pl->interp[w]);
+    }
+}
+static void late_rules(struct rdn_frame *f) {
+    const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
+    for (uint32_t w = 0; pl->any_late && w < pl->words; w++)
+        interp_bits(f, w, pl->interp[pl->words + w]);
+}
+
+/* ---- window inputs ---- */
+/* Quickly, or not at all: what is undefined, not storable or not planned goes to interp, which says what it is. */
+static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, enum rdn_enter *how) {
+    const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
+    struct rdn_cell c;
+    *how = RDN_ENTER;
+    if (wp->where) {
+        if (!operand(f, wp->where, &c))
+            return false;
+        if (!c.i) {
+            *how = RDN_ENTER_NOT;
+            return true;
+        }
+    }
+    ret->key = key_of(f, wp->key);
+    ret->val = (struct rdn_cell){.i = 1};
+    ret->span = 0;
+    if (!ret->key || (wp->value && !operand(f, wp->value, &ret->val)))
+        return false;
+    if (wp->value && pl->nodes.v[wp->value].type == RDN_TY_F64 && !isfinite(ret->val.f))
+        return false;
+    if (wp->span) {
+        if (!operand(f, wp->span, &c))
+            return false;
+        ret->span = c.i;
+    }
+    return true;
+}
+
+/* ---- the executor's entries ---- */
+static bool native_alive(const struct rdn_run *r) { return *r->unit->alive != 0; }
+
+void rdn_run_begin(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    r->gen++;
+    r->ev = &r->unit->events[f->head.event];
+    r->block = r->blocks[f->head.event];
+    r->items_done = false;
+    memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
+    *flags_of(r) = 0;
+    uint64_t *t = taint_of(r);
+    for (uint32_t w = 0; w < r->ev->plan->dep_words; w++)
+        t[w] = 0;
+}
+
+static uint32_t fp_enter(struct rdn_run *r) {
+    uint32_t was = rdn_fpmode_get();
+    if (__builtin_expect(!rdn_fpmode_ok(was), 0)) {
+        rdn_fpmode_set(RDN_MXCSR);
+        r->counts.fp_resets++;
+    }
+    return was;
+}
+static void fp_leave(uint32_t was) {
+    if (__builtin_expect(!rdn_fpmode_ok(was), 0))
+        rdn_fpmode_set(was);
+}
+
+enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {
+    struct rdn_run *r = f->x;
+    const struct rdn_winplan *wp = r->ev->window[window];
+    uint32_t mode = fp_enter(r);
+    enum rdn_enter how;
+    bool fast = wp && wp->how == RDN_WIN_FAST && native_alive(r) && fast_window(f, wp, ret, &how);
+    if (!fast) {
+        r->counts.windows_interp++;
+        how = rdn_interp_window(f, window, ret);
+    }
+    fp_leave(mode);
+    return how;
+}
+
+void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
+    struct rdn_run *r = f->x;
+    uint32_t mode = fp_enter(r);
+    if (!native_alive(r))
+        rdn_exec_interp.rules(f, phase);
+    else if (phase == RDN_EARLY)
+        early_rules(f);
+    else
+        late_rules(f);
+    fp_leave(mode);
+}

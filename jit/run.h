@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run.h: one event through a unit: keys, gathers, native functions, and interp for what they leave open.
+ *
+ * rdn_run_open    [setup]  one block an event type, keys, no other memory
+ * the others      [hot] */
+#ifndef RDN_RUN_H
+#define RDN_RUN_H
+#include "jit/frame.h"
+#include "jit/unit.h"
+
+struct rdn_run_counts { uint64_t tainted, windows_interp, fp_resets; };    /* rules given back to interp, window inputs likewise */
+struct rdn_run;
+int  rdn_run_open(struct rdn_frame *, const struct rdn_unit *, redan_error *);   /* sets frame->x */
+void rdn_run_close(struct rdn_frame *);
+void rdn_run_params(struct rdn_frame *);
+void rdn_run_begin(struct rdn_frame *);
+enum rdn_enter rdn_run_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
+void rdn_run_rules(struct rdn_frame *, enum rdn_phase);
+void rdn_run_counts(const struct rdn_frame *, struct rdn_run_counts *ret);
+/* Bits of rules tainted by the last event, for the self-check and tests. */
+const uint64_t *rdn_run_taint(const struct rdn_frame *);
+#endif

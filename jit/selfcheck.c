@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * selfcheck.c: see selfcheck.h. */
+#include "jit/selfcheck.h"
+#include <string.h>
+#include "base/clock.h"
+#include "base/hash.h"
+#include "jit/run.h"
+
+uint32_t rdn_selfcheck_us = 500;
+
+enum { EDGES = 6, EVENTS_MIN = 8, EVENTS_MAX = 48, COLUMNS = 64, POOL = 256 };
+struct check {
+    struct rdn_program *prog;
+    const struct rdn_ir *ir;
+    struct rdn_frame *frame;
+    uint64_t seed;
+    struct rdn_cell row[COLUMNS];                        /* of the table read last */
+    uint8_t *event;                                      /* the row in work */
+    uint64_t *fired, *undef;
+    int64_t pool[POOL]; uint32_t npool;                  /* constants of the event's conditions: bits of floats, values of others */
+};
+
+static uint64_t rnd(struct check *k) { return rdn_mix64(k->seed += 0x9e3779b97f4a7c15u); }
+
+/* ---- stand-ins for windows and tables: a function of what is asked ---- */
+static void cell_from(const struct rdn_type *t, uint64_t h, struct rdn_cell *ret) {
+    static const double f64[] = {0.0, -1.5, 3.25, 1e9, -1e-9, 12345.0, __builtin_inf(), __builtin_nan("")};
+    static const int64_t i64[] = {0, 1, -1, 50, 1000, -70000, INT64_MAX, INT64_MIN};
+    memset(ret, 0, sizeof *ret);
+    switch (rdn_cell_of(t)) {
+    case RDN_TY_F64: ret->f = f64[h >> 8 & 7]; break;
+    case RDN_TY_B1: ret->i = h >> 8 & 1; break;
+    case RDN_TY_D64: case RDN_TY_W128: ret->d = h >> 16 & 7 ? i64[h >> 8 & 7] : (rdn_i128)i64[h >> 8 & 7] * 4; break;
+    case RDN_TY_I64: ret->i = t->kind == RDN_K_ENUM ? (int64_t)((h >> 8) % (t->n ? t->n : 1)) : t->kind == RDN_K_SYM ? 0 : i64[h >> 8 & 7]; break;
+    case RDN_TY_STR: ret->t.p = ""; break;
+    case RDN_TY_VEC: case RDN_TY_IVEC: case RDN_TY_ROW: case RDN_TY_COUNT: ret->cause = RDN_CAUSE_MISSING; break;
+    }
+}
+static uint64_t key_hash(uint32_t which, const struct rdn_key *key) { return rdn_mix64(rdn_fnv64(key->w, 8 * (size_t)key->words) ^ which); }
+
+static void wread(void *lane, uint32_t window, const struct rdn_key *key, bool prev, struct rdn_cell *ret) {
+    struct check *k = lane;
+    uint64_t h = key_hash(window * 2 + prev, key);
+    cell_from(k->ir->windows[window].rtype, h, ret);
+    if (!(h & 7))
+        ret->cause = RDN_CAUSE_COLD;
+}
+static const struct rdn_cell *tread(void *lane, uint32_t table, const struct rdn_key *key) {
+    struct check *k = lane;
+    uint64_t h = key_hash(table + 1000, key);
+    if (!(h & 7) || k->ir->tables[table].ncols > COLUMNS)
+        return NULL;
+    for (uint32_t i = 0; i < k->ir->tables[table].ncols; i++)
+        cell_from(k->ir->tables[table].cols[i].type, rdn_mix64(h + i), &k->row[i]);
+    return k->row;
+}
+static bool inlist(void *lane, uint32_t list, const struct rdn_cell *c) {
+    (void)lane;
+    return rdn_mix64((uint64_t)c->i + list) & 1;
+}
+static bool incal(void *lane, uint32_t cal, int64_t now) {
+    (void)lane;
+    return rdn_mix64((uint64_t)now + cal) & 1;
+}
+static void call(void *lane, uint32_t c, const struct rdn_cell *args, uint32_t n, const uint8_t *row, struct rdn_cell *ret) {
+    (void)lane, (void)c, (void)args, (void)n, (void)row;
+    memset(ret, 0, sizeof *ret);
+    ret->cause = RDN_CAUSE_PLUGIN;
+}
+
+/* ---- events ---- */
+static void collect_constants(struct check *k, const struct rdn_plan *pl) {
+    k->npool = 0;
+    for (rdn_pid p = 1; p < pl->nodes.n && k->npool < POOL; p++) {
+        const struct rdn_pnode *n = &pl->nodes.v[p];
+        if (n->op == RDN_OP_CONST && (n->flags & RDN_P_NATIVE) && n->uses)
+            k->pool[k->npool++] = n->lo;
+    }
+}
+/* A double: at an edge, at a constant of the rules or beside it, or anywhere. */
+static double any_f64(struct check *k, unsigned edge) {
+    static const double edges[EDGES] = {0.0, 1e308, -0.0, __builtin_nan(""), 4.9e-324, -__builtin_inf()};
+    double d;
+    int64_t bits;
+    if (edge < EDGES)
+        return edges[edge];
+    if (k->npool && rnd(k) & 1) {
+        bits = (int64_t)((uint64_t)k->pool[rnd(k) % k->npool] + rnd(k) % 3 - 1);
+        memcpy(&d, &bits, 8);
+        if (d - d == 0 && (d > 1e-9 || d < -1e-9))
+            return d;
+    }
+    return ((double)(int64_t)rnd(k) / 9.2e18) * (rnd(k) & 1 ? 1000.0 : 1.0);
+}
+static int64_t any_i64(struct check *k, unsigned edge) {
+    static const int64_t edges[EDGES] = {0, INT64_MAX, INT64_MIN, -1, (1ll << 53) + 1, 1ll << 31};
+    if (edge < EDGES)
+        return edges[edge];
+    if (k->npool && rnd(k) & 1)
+        return (int64_t)((uint64_t)k->pool[rnd(k) % k->npool] + rnd(k) % 3 - 1);
+    return (int64_t)(rnd(k) >> (rnd(k) % 64));
+}
+static void fill_field(struct check *k, const struct rdn_field *f, unsigned edge) {
+    uint8_t *p = k->event + f->offset;
+    int64_t v = any_i64(k, edge);
+    int32_t d = (int32_t)v;
+    uint32_t nsyms = rdn_sym_count(k->ir->syms), s = nsyms ? (uint32_t)((uint64_t)v % nsyms) : 0;
+    double x = any_f64(k, edge);
+    switch ((enum rdn_kind)f->type->kind) {
+    case RDN_K_BOOL: *p = v & 1; break;
+    case RDN_K_ENUM: *p = (uint8_t)((uint64_t)v % (f->type->n ? f->type->n : 1)); break;
+    case RDN_K_FLOAT: memcpy(p, &x, 8); break;
+    case RDN_K_INT: case RDN_K_DEC: case RDN_K_TIME: case RDN_K_DUR: memcpy(p, &v, 8); break;
+    case RDN_K_DATE: memcpy(p, &d, 4); break;
+    case RDN_K_SYM: memcpy(p, &s, 4); break;
+    case RDN_K_STR: memset(p, 0, f->size); p[0] = (uint8_t)('a' + (uint64_t)v % 26); break;
+    case RDN_K_ARR: memset(p, 0, f->size); break;
+    case RDN_K_TEXT: case RDN_K_EVENT: case RDN_K_NONE: case RDN_K_COUNT: break;
+    }
+}
+static void fill_event(struct check *k, const struct rdn_event *ev, unsigned edge) {
+    uint64_t present = edge == 0 ? 0 : edge < EDGES ? UINT64_MAX : rnd(k);
+    int64_t ts = 1700000000000000000 + (int64_t)(rnd(k) >> 12);
+    memset(k->event, 0, ev->size);
+    memcpy(k->event, &ts, 8);
+    if (ev->has_present)
+        memcpy(k->event + 8, &present, 8);
+    for (uint32_t i = 0; i < ev->nfields; i++)
+        fill_field(k, &ev->fields[i], edge);
+}
+
+/* ---- comparison ---- */
+static bool same_input(const struct rdn_window *w, enum rdn_enter a, const struct rdn_winput *x, enum rdn_enter b, const struct rdn_winput *y) {
+    if (a != b)
+        return false;
+    if (a != RDN_ENTER)
+        return true;
+    if (x->key->words != y->key->words || x->key->absent != y->key->absent || memcmp(x->key->w, y->key->w, 8 * (size_t)x->key->words) || x->span != y->span)
+        return false;
+    if (!w->vtype)
+        return true;
+    switch (rdn_cell_of(w->vtype)) {
+    case RDN_TY_D64: case RDN_TY_W128: return x->val.d == y->val.d;
+    case RDN_TY_STR: return x->val.t.len == y->val.t.len && !memcmp(x->val.t.p, y->val.t.p, x->val.t.len);
+    default: return x->val.i == y->val.i;
+    }
+}
+/* -1: all equal; else the rule of the event that differs. */
+static int differing_rule(struct check *k, const struct rdn_event *ev) {
+    struct rdn_frame_head *h = rdn_frame_head(k->frame);
+    for (uint32_t i = 0; i < ev->nrules; i++) {
+        const struct rdn_rule *r = &k->ir->rules[ev->rules[i]];
+        bool fired = h->fired[i / 64] >> i % 64 & 1, undef = h->undef[i / 64] >> i % 64 & 1;
+        struct rdn_cell c;
+        if (r->late || r->calls)
+            continue;                                    /* interp runs these anyway */
+        rdn_interp_rule(k->frame, ev->rules[i], &c);
+        if (undef != (c.cause != 0) || fired != (!c.cause && c.i))
+            return (int)i;
+    }
+    return -1;
+}
+static int judge(struct check *k, uint32_t e, unsigned nth, redan_error *reterr) {
+    const struct rdn_event *ev = &k->ir->events[e];
+    const char *kind = nth < EDGES ? "edge" : "random";
+    unsigned number = nth < EDGES ? nth : nth - EDGES;
+    int64_t ts;
+    fill_event(k, ev, nth);
+    memcpy(&ts, k->event, 8);
+    rdn_exec_begin(k->frame, e, k->event, ts, ts);
+    for (uint32_t i = 0; i < ev->nobserved + ev->naccepted; i++) {
+        uint32_t w = i < ev->nobserved ? ev->observed[i] : ev->accepted[i - ev->nobserved];
+        struct rdn_winput x, y;
+        enum rdn_enter a = rdn_run_window(k->frame, w, &x), b = rdn_interp_window(k->frame, w, &y);
+        if (!same_input(&k->ir->windows[w], a, &x, b, &y))
+            return rdn_fail(reterr, NOSUP, "R2105", "x64 and interp differ on window %s, %s event %u", k->ir->windows[w].name, kind, number);
+    }
+    rdn_run_rules(k->frame, RDN_EARLY);
+    int bad = differing_rule(k, ev);
+    if (bad >= 0)
+        return rdn_fail(reterr, NOSUP, "R2105", "x64 and interp differ on rule %s, %s event %u", k->ir->rules[ev->rules[bad]].name, kind, number);
+    return 0;
+}
+
+static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
+    int64_t end = rdn_mono_ns() + (int64_t)budget_us * 1000;
+    const struct rdn_unit *u = k->prog->x;
+    for (unsigned nth = 0; nth < EVENTS_MAX; nth++)      /* a round over all types before the next: time is shared fairly */
+        for (uint32_t e = 0; e < k->ir->nevents; e++) {
+            if (!u->events[e].rules && !u->events[e].operands && !u->events[e].plan->keys.n)
+                continue;
+            if (nth >= EVENTS_MIN && rdn_mono_ns() > end)
+                return 0;
+            if (nth == EDGES || k->ir->nevents > 1)
+                collect_constants(k, u->events[e].plan);
+            int rc = judge(k, e, nth, reterr);
+            if (rc)
+                return rc;
+        }
+    return 0;
+}
+
+int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
+    static const struct rdn_helpers helpers = {wread, tread, inlist, incal, call};
+    struct rdn_arena a;
+    jmp_buf oom;
+    int64_t t0 = rdn_mono_ns();
+    if (!budget_us)
+        return 0;
+    rdn_arena_init(&a, p->mem);
+    a.oom = &oom;
+    struct check *volatile kept = NULL;
+    int rc;
+    if (setjmp(oom)) {
+        rc = rdn_fail(reterr, NOMEM, "", "self-check");
+    } else {
+        struct check *k = kept = rdn_new(&a, struct check);
+        uint32_t most = 16;
+        for (uint32_t e = 0; e < p->ir->nevents; e++)
+            most = p->ir->events[e].size > most ? p->ir->events[e].size : most;
+        struct rdn_cell *params = rdn_new_n(&a, struct rdn_cell, p->ir->nparams + 1);
+        for (uint32_t i = 0; i < p->ir->nparams; i++)
+            params[i] = p->ir->params[i].val;
+        k->prog = p;
+        k->ir = p->ir;
+        k->event = rdn_arena_alloc(&a, most);
+        rc = rdn_frame_open(p, &helpers, k, params, p->mem, &k->frame, reterr);
+        if (!rc)
+            rc = check_all(k, budget_us, reterr);
+    }
+    if (kept)
+        rdn_frame_close(kept->frame);
+    rdn_arena_fini(&a);
+    p->info.selfcheck_us = (uint32_t)((rdn_mono_ns() - t0) / 1000);
+    return rc;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * unit.c: see unit.h. Code is emitted into ordinary memory, joined, and copied into the arena in one piece; it is
+ * position-independent and each event's constants stand in front of its code. */
+#include "jit/unit.h"
+#include <string.h>
+#include "base/clock.h"
+#include "base/hash.h"
+#include "jit/x64_gen.h"
+
+struct piece { uint8_t *buf; size_t cap; struct x64_code code; uint32_t at; };
+
+/* Sizes of a frame's keys. */
+static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
+    if (pl->keys.n > u->max_keys)
+        u->max_keys = pl->keys.n;
+    for (uint32_t k = 0; k < pl->keys.n; k++) {
+        uint32_t words = 0;
+        for (uint32_t i = 0; i < pl->keys.v[k].n; i++)
+            words += rdn_key_words(pl->parts.v[pl->keys.v[k].at + i].type);
+        if (words > u->key_words)
+            u->key_words = words;
+    }
+}
+static void plan_all(struct rdn_unit *u) {
+    const struct rdn_ir *ir = u->ir;
+    u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
+    for (uint32_t e = 0; e < ir->nevents; e++) {
+        struct rdn_unit_event *ev = &u->events[e];
+        ev->plan = rdn_plan_event(&u->arena, ir, e);
+        ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
+        for (uint32_t i = 0; i < ev->plan->windows.n; i++)
+            ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
+        measure_keys(u, ev->plan);
+    }
+}
+
+/* Buffers double until the code fits or the limit is reached. */
+static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, struct piece *p, redan_error *reterr) {
+    struct rdn_plan *pl = u->events[e].plan;
+    if (!pl->items.n && !pl->nnative)
+        return 0;
+    for (p->cap = x64_event_guess(pl);; p->cap *= 2) {
+        if (p->cap > 2 * RDN_UNIT_MAX) {
+            const char *rule = pl->nrules ? u->ir->rules[u->ir->events[e].rules[pl->nrules - 1]].name : "?";
+            return rdn_fail(reterr, FULL, "R2104", "unit over %zu MiB at rule %s", RDN_UNIT_MAX >> 20, rule);
+        }
+        p->buf = rdn_arena_alloc(tmp, p->cap);
+        if (x64_event(tmp, pl, p->buf, p->cap, &p->code))
+            return 0;
+    }
+}
+
+static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, redan_error *reterr) {
+    size_t n = sizeof(struct rdn_unit_head);
+    for (uint32_t e = 0; e < u->ir->nevents; e++)
+        if (ps[e].buf) {
+            ps[e].at = (uint32_t)n;
+            n += ((ps[e].code.end - ps[e].code.low) + 63u) & ~63u;
+            if (n > RDN_UNIT_MAX)
+                return rdn_fail(reterr, FULL, "R2104", "unit of %.1f MiB over %zu MiB at event %s", (double)n / (1 << 20), RDN_UNIT_MAX >> 20,
+                                u->ir->events[e].name);
+        }
+    uint8_t *all = rdn_arena_alloc(tmp, n);
+    memset(all, 0xcc, n);
+    for (uint32_t e = 0; e < u->ir->nevents; e++)
+        if (ps[e].buf)
+            memcpy(all + ps[e].at, ps[e].buf + ps[e].code.low, ps[e].code.end - ps[e].code.low);
+    struct rdn_unit_head h = {.magic = RDN_UNIT_MAGIC, .bytes = n, .events = u->ir->nevents};
+    h.hash = rdn_fnv64(all + sizeof h, n - sizeof h);
+    memcpy(all, &h, sizeof h);
+    return rdn_code_put(u->code_arena, all, n, &u->code, reterr);
+}
+
+static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32_t at) {
+    const uint8_t *code = u->code.rx + p->at + (at - p->code.low);
+    rdn_native *f;
+    if (!p->buf || !at)
+        return NULL;
+    memcpy(&f, &code, sizeof f);                         /* a data pointer becomes a function: not an ISO C cast */
+    return f;
+}
+
+static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr) {
+    struct piece *ps = rdn_new_n(tmp, struct piece, u->ir->nevents + 1);
+    int64_t t0 = rdn_mono_ns();
+    plan_all(u);
+    int64_t t1 = rdn_mono_ns();
+    for (uint32_t e = 0; e < u->ir->nevents; e++) {
+        int rc = emit_event(u, e, tmp, &ps[e], reterr);
+        if (rc)
+            return rc;
+    }
+    int rc = join(u, tmp, ps, reterr);
+    if (rc)
+        return rc;
+    for (uint32_t e = 0; e < u->ir->nevents; e++) {
+        u->events[e].operands = entry(u, &ps[e], ps[e].code.operands);
+        u->events[e].rules = entry(u, &ps[e], ps[e].code.rules);
+    }
+    u->plan_us = (uint32_t)((t1 - t0) / 1000);
+    u->emit_us = (uint32_t)((rdn_mono_ns() - t1) / 1000);
+    return 0;
+}
+
+int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn_unit **ret, redan_error *reterr) {
+    struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
+    struct rdn_arena tmp;
+    jmp_buf oom;
+    if (!u)
+        return rdn_fail(reterr, NOMEM, "", "unit");
+    u->mem = mem;
+    u->ir = ir;
+    rdn_arena_init(&u->arena, mem);
+    rdn_arena_init(&tmp, mem);
+    int rc = rdn_code_arena_take(&u->code_arena, reterr);
+    if (!rc) {
+        u->alive = rdn_code_arena_flag(u->code_arena);
+        u->arena.oom = tmp.oom = &oom;
+        rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, &tmp, reterr);
+        u->arena.oom = NULL;
+    }
+    rdn_arena_fini(&tmp);
+    if (rc) {
+        rdn_unit_close(u);
+        return rc;
+    }
+    *ret = u;
+    return 0;
+}
+
+void rdn_unit_close(struct rdn_unit *u) {
+    if (!u)
+        return;
+    if (u->code_arena)
+        rdn_code_drop(u->code_arena, &u->code);
+    rdn_code_arena_give(u->code_arena);
+    rdn_arena_fini(&u->arena);
+    rdn_free(u->mem, u, sizeof *u);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * unit.h: the native code of one rule set, published in the process's code arena, with the plans it was made from.
+ *
+ * rdn_unit_open   [any]  plan, emit, publish: microseconds a rule; fails with FULL (R2103, R2104), SYS (R2101), NOMEM */
+#ifndef RDN_UNIT_H
+#define RDN_UNIT_H
+#include "jit/code_arena.h"
+#include "jit/plan.h"
+
+#define RDN_UNIT_MAX ((size_t)16 << 20)
+#define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
+struct rdn_unit_head { uint64_t magic, bytes, hash, events; uint64_t zero[4]; };   /* in front of the code; hash: of what follows */
+
+typedef void rdn_native(void *block, const uint8_t *row);
+struct rdn_unit_event {
+    struct rdn_plan *plan;
+    rdn_native *operands, *rules;                        /* NULL: none */
+    const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
+};
+struct rdn_unit {
+    const struct rdn_mem *mem;
+    const struct rdn_ir *ir;
+    struct rdn_arena arena;                              /* plans */
+    struct rdn_unit_event *events;
+    struct rdn_code_arena *code_arena;
+    struct rdn_code code;
+    const volatile uint8_t *alive;                       /* 0 in a forked child: the code is not there */
+    uint32_t max_keys, key_words;                        /* largest number of keys of an event, words of the largest key */
+    uint32_t plan_us, emit_us;
+};
+int  rdn_unit_open(const struct rdn_ir *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
+void rdn_unit_close(struct rdn_unit *);
+#endif
