@@ -65,3 +65,4 @@ static int print_text(const char *verb, int argc, char **argv, void (*print)(str
 int cmd_cost(int argc, char **argv) { return print_text("cost", argc, argv, rdn_dsl_cost); }
 int cmd_layout(int argc, char **argv) { return print_text("layout", argc, argv, rdn_dsl_layout); }
 int cmd_hash(int argc, char **argv) { return print_text("hash", argc, argv, rdn_dsl_hash); }
+int cmd_doc(int argc, char **argv) { return print_text("doc", argc, argv, rdn_dsl_doc); }

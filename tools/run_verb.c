@@ -75,7 +75,20 @@ static bool set_param(struct run *r, const char *v) {
     return true;
 }
 
+/* --preload a,b: modules that are imported before confinement, for every plugin of the run. */
+static uint32_t read_preload(const struct run *r, char *buf, size_t cap, const char **ret, uint32_t max) {
+    const char *v = args_value(&r->args, "--preload");
+    uint32_t n = 0;
+    snprintf(buf, cap, "%s", v ? v : "");
+    for (char *save, *p = strtok_r(buf, ",", &save); p && n < max; p = strtok_r(NULL, ",", &save))
+        ret[n++] = p;
+    return n;
+}
+
 static bool name_plugins(struct run *r) {
+    const char *modules[16];
+    char buf[512];
+    uint32_t n = read_preload(r, buf, sizeof buf, modules, 16);
     for (int i = 0; i < r->args.ngiven; i++) {
         if (strcmp(r->args.given[i].name, "--plugin") != 0)
             continue;
@@ -88,6 +101,8 @@ static bool name_plugins(struct run *r) {
         redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
         o.name = name;
         o.file = eq + 1;
+        o.preload = args_value(&r->args, "--preload") ? modules : NULL;
+        o.npreload = n;
         if (redan_plugin(r->eng, &o, &err) < 0) {
             print_error(&err);
             return false;
@@ -219,7 +234,7 @@ static int run_stream(struct run *r) {
 int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
-        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
         { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct run r;
     if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))
