@@ -5,8 +5,14 @@
  * a lane stores the generation it uses when it adopts, and never touches an older record afterwards. */
 #include "host/host.h"
 #include "base/text.h"
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+static void log_stderr(void *ctx, uint32_t level, const char *line) {
+    (void)ctx, (void)level;
+    fprintf(stderr, "redan: %s\n", line);
+}
 
 static int copy_options(const redan_options *opt, redan_options *ret, redan_error *reterr) {
     redan_options o = REDAN_OPTIONS_INIT;
@@ -24,6 +30,8 @@ static int copy_options(const redan_options *opt, redan_options *ret, redan_erro
         o.lanes = 1;
     if (!o.max_syms)
         o.max_syms = 1u << 20;
+    if (!o.log)
+        o.log = log_stderr;
     if (o.lanes > RDN_LANES_MAX)
         return rdn_fail(reterr, INVAL, "", "%u lanes, at most %u", o.lanes, RDN_LANES_MAX);
     if (o.metrics_path)
