@@ -7,6 +7,7 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 /* A block of exactly n bytes, so that ASan sees a read past the end. */
 static int run_file(const char *path) {
@@ -29,6 +30,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s CORPUS\n", argv[0]);
         return 2;
     }
+    if (LLVMFuzzerInitialize)
+        LLVMFuzzerInitialize(&argc, &argv);
     int ran = 0, bad = 0;
     for (struct dirent *e; (e = readdir(d));) {
         char path[4096];
