@@ -209,11 +209,11 @@ static bool source_ok(const struct view *w) {
 
 /* ---- all operations ---- */
 
+static const char *const sign_sigs[] = { "i i", "d i", "f f", NULL }, *const neg_sigs[] = { "i i", "d d", "f f", NULL };
+static const char *const ratio_sigs[] = { "dd f", "di f", "id f", "ii f", NULL }, *const d2f_sigs[] = { "d f", "i f", NULL };
+static const char *const rdiv_sigs[] = { "dd d", "di d", "id d", "ii d", NULL }, *const dec_sigs[] = { "d d", "i d", NULL };
+
 static bool operation_ok(const struct view *w) {
-    static const char *const sign_sigs[] = { "i i", "d i", "f f", NULL }, *const neg_sigs[] = { "i i", "d d", "f f", NULL };
-    static const char *const ratio_sigs[] = { "dd f", "di f", "id f", "ii f", NULL };
-    static const char *const rdiv_sigs[] = { "dd d", "di d", "id d", "ii d", NULL }, *const dec_sigs[] = { "d d", "i d", NULL };
-    static const char *const vred_sigs[] = { "v f", NULL }, *const d2f_sigs[] = { "d f", "i f", NULL };
     switch ((enum rdn_op)w->n->op) {
     case RDN_OP_CONST: case RDN_OP_FIELD: case RDN_OP_PARAM: case RDN_OP_NOW: case RDN_OP_TS: case RDN_OP_SCORE: case RDN_OP_WREAD:
     case RDN_OP_WPREV: case RDN_OP_TREAD: case RDN_OP_CALL: case RDN_OP_EVROW: case RDN_OP_INLIST: case RDN_OP_INCAL: case RDN_OP_EACH:
@@ -267,7 +267,7 @@ static bool operation_ok(const struct view *w) {
     case RDN_OP_VEC: return vec_ok(w);
     case RDN_OP_VADD: case RDN_OP_VSUB: case RDN_OP_VMUL: case RDN_OP_VDIV: case RDN_OP_VNEG: return elementwise_ok(w);
     case RDN_OP_DOT: case RDN_OP_MATVEC: return product_ok(w);
-    case RDN_OP_VSUM: case RDN_OP_VMIN: case RDN_OP_VMAX: return sig_any(w, vred_sigs);
+    case RDN_OP_VSUM: case RDN_OP_VMIN: case RDN_OP_VMAX: return sig(w, "v f");
     case RDN_OP_NORMAL: case RDN_OP_UNIFORM: return random_ok(w);
     case RDN_OP_COUNT: break;
     }
