@@ -148,7 +148,7 @@ rdn_ty rdn_ck_bin(struct rdn_ck *k, struct rdn_expr *x, struct rdn_ctx *c, rdn_t
         return k->B;
     }
     if (x->op == RDN_B_COALESCE)
-        return rdn_ck_join(k, x, l, r, c, want, "sides of '?\?'");
+        return rdn_ck_join(k, x, l, r, c, want, "sides of ??");
     if (x->op == RDN_B_IN)
         return rdn_ck_in(k, x, c);
     const bool na = rdn_is_num(l), nb = rdn_is_num(r);

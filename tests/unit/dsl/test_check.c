@@ -431,7 +431,7 @@ static void every_limit(void **state) {
 /* Functions that look at their arguments more than once, inside each other: linear, or this never ends. */
 static void nested_retyping(void **state) {
     (void)state;
-    static const char *const open[] = { "min(", "max(1, ", "abs(", "clamp(0, 1, ", "(if b then 1 else ", "vsum(vec(", "(1 ?""? " };
+    static const char *const open[] = { "min(", "max(1, ", "abs(", "clamp(0, 1, ", "(if b then 1 else ", "vsum(vec(", "(1 ?? " };
     static const char *const close[] = { ", 1)", ")", ")", ")", ")", ", 1))", ")" };
     char text[8192];
     for each (i, open) {
