@@ -75,9 +75,9 @@ static bool read_int(const struct rdn_json *j, int64_t *ret) { return j->kind ==
 
 /* -?digits[.digits], at most 30 each, exact at the scale and in int64. */
 static bool read_dec(const struct rdn_json *j, unsigned scale, rdn_i128 *ret) {
-    const char *p = j->text, *end = p + j->len;
     if (j->kind != RDN_JSON_STRING)
         return false;
+    const char *p = j->text, *end = p + j->len;          /* true and [] have no text */
     bool minus = p < end && *p == '-';
     p += minus;
     rdn_i128 m = 0;
