@@ -24,10 +24,13 @@ struct rdn_d_window; struct rdn_d_table; struct rdn_d_fn; struct rdn_d_call; str
 struct rdn_num { const char *digits; uint32_t ndigits; int32_t sc; bool frac; };   /* no leading or trailing zeros, not terminated; none is 0; value = digits * 10^-sc */
 
 typedef RDN_VEC(struct rdn_expr *) rdn_exprs;
-struct rdn_expr {
+struct rdn_expr {                                        /* 128 bytes: a hostile file has millions */
     uint8_t kind, op;
     uint16_t height;                                     /* of the tree, for E0702 */
     struct rdn_span pos;                                 /* includes parentheses */
+    uint8_t src;                                         /* check: NAME: RDN_SRC_* */
+    bool opt, idiv;                                      /* check: optional field; integer division (W0905) */
+    bool sens;                                           /* private to check: typing depends on the wanted type */
     union {
         struct rdn_num num;                              /* NUM */
         struct { const struct rdn_type *ty; struct rdn_cell v; } lit;   /* LIT: text (.t), bool, time, dur, date, float inf */
@@ -41,16 +44,27 @@ struct rdn_expr {
     /* check: */
     const struct rdn_type *t;                            /* type of the value */
     const struct rdn_type *co;                           /* dec: the place wants this larger scale; NULL otherwise */
-    struct rdn_cell val;                                 /* NUM and negated NUM: the value at type t */
-    uint8_t src;                                         /* NAME: RDN_SRC_* */
-    bool opt, idiv;                                      /* optional field; integer division (W0905) */
-    bool sens; const struct rdn_type *asked;             /* private to check: typing depends on the wanted type; which was wanted last */
+    const struct rdn_type *asked;                        /* private to check: which type was wanted last */
     uint32_t index;                                      /* field, param, list, calendar, event or column it names; LOC: number of the
                                                             parameter; kernels: then the counter, then the lets */
-    struct rdn_d_window *w;                              /* NAME/IDX of a window; prev */
-    struct rdn_expr **kx; uint32_t nkx;                  /* window read from another event: its keys, NAMEs of that event */
-    struct rdn_d_let *let; struct rdn_d_fn *fn; struct rdn_d_call *pl; struct rdn_d_table *tb;
-    uint8_t builtin; uint32_t stream;                    /* CALL: RDN_FN_* of builtins.h; normal and uniform */
+    uint32_t stream;                                     /* CALL of normal and uniform */
+    union {                                              /* by kind: read only the member that the kind (and src) names */
+        struct rdn_cell val;                             /* NUM and negated NUM: the value at type t */
+        struct {
+            union {
+                struct rdn_d_window *w;                  /* NAME/IDX of a window, NULL on other IDX */
+                struct rdn_d_let *let;                   /* NAME of a let */
+                struct rdn_d_table *tb;                  /* DOT */
+                struct rdn_d_fn *fn;                     /* CALL of a fn, NULL on others */
+            };
+            union {
+                struct rdn_expr **kx;                    /* window read from another event: its keys, NAMEs of that event */
+                struct rdn_d_call *pl;                   /* CALL of a plugin or kernel, NULL on others */
+            };
+            uint32_t nkx;
+            uint8_t builtin;                             /* CALL: RDN_FN_* of builtins.h */
+        };
+    };
 };
 
 /* pos: of the name; of a table key: where its type begins. */
