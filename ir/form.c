@@ -312,12 +312,16 @@ static void form_node(struct rdn_form *f, uint32_t id) {
         f->ops->note(f, note);
 }
 
-static void form_nodes(struct rdn_form *f) {
+static void form_spans(struct rdn_form *f) {
     struct rdn_ir *ir = f->ir;
     for (uint32_t i = 1; NEXT(f, "span", ir->spans.v, ir->spans.n, i); i++) {
         U(f, NULL, ir->spans.v[i].a, U32);
         U(f, NULL, ir->spans.v[i].b, U32);
     }
+}
+
+static void form_consts(struct rdn_form *f) {
+    struct rdn_ir *ir = f->ir;
     LINES(f, "const", ir->consts.v, ir->consts.n, i) {
         struct rdn_const *c = &ir->consts.v[i];
         WORD(f, NULL, cell_words, c->type);
@@ -325,6 +329,10 @@ static void form_nodes(struct rdn_form *f) {
         f->ops->type(f, NULL, &c->ltype, false);
         f->ops->value(f, NULL, c->ltype, &c->val);
     }
+}
+
+static void form_nodes(struct rdn_form *f) {
+    struct rdn_ir *ir = f->ir;
     for (uint32_t i = 1; NEXT(f, "node", ir->nodes.v, ir->nodes.n, i); i++) {
         if (f->reading)
             rdn_push_val(ir->arena, &ir->ltypes, 0);
@@ -359,7 +367,11 @@ void rdn_form_ruleset(struct rdn_form *f) {
     LINES(f, "list", ir->lists, ir->nlists, l) form_list(f, &ir->lists[l]);
     LINES(f, "table", ir->tables, ir->ntables, t) form_table(f, &ir->tables[t]);
     LINES(f, "calendar", ir->cals, ir->ncals, c) form_calendar(f, &ir->cals[c]);
-    form_nodes(f);
+    if (f->reading || f->nodes)
+        form_spans(f);
+    form_consts(f);
+    if (f->reading || f->nodes)
+        form_nodes(f);
     LINES(f, "window", ir->windows, ir->nwindows, w) form_window(f, &ir->windows[w]);
     LINES(f, "call", ir->calls, ir->ncalls, c) form_call(f, &ir->calls[c]);
     LINES(f, "code", ir->codes, ir->ncodes, c) str(f, NULL, &ir->codes[c]);

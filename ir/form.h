@@ -28,11 +28,11 @@ struct rdn_form {
     const struct rdn_form_ops *ops;
     struct rdn_ir *ir;                                   /* not written to unless reading */
     bool reading, more;
-    bool notes, source;                                  /* writing: comments, the text it was made from */
+    bool nodes, notes, source;                           /* writing: nodes and spans, comments, the text it was made from */
 };
 void rdn_form_ruleset(struct rdn_form *);
 /* `list` with n elements and room for one more, zeroed (read.c). */
 void *rdn_form_grow(struct rdn_arena *, void *list, uint32_t n, size_t size);
-/* The writer on any buffer: with comments and source for people, without for the hash (print.c). */
-void rdn_form_print(struct rdn_buf *, const struct rdn_ir *, bool notes, bool source);
+/* The writer without nodes, spans, comments and source, for the hash, which takes the first two as they are (print.c). */
+void rdn_form_print_rest(struct rdn_buf *, const struct rdn_ir *);
 #endif

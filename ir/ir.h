@@ -213,7 +213,7 @@ struct rdn_ir {
     const char *partition;                               /* field name or NULL */
     int64_t budget_ns;                                   /* 0: none */
     uint64_t memory_bytes;                               /* `cost`'s sum */
-    uint8_t hash[32];                                    /* BLAKE2b-256 of the canonical text, spans and tz version */
+    uint8_t hash[32];                                    /* BLAKE2b-256, ir_hash.c: everything but file and source; and the tz version */
     struct rdn_map *interned;                            /* the builder's: constants by value */
 };
 

@@ -176,11 +176,12 @@ static void w_note(struct rdn_form *f, const char *text) {
 
 static const struct rdn_form_ops writer_ops = { w_next, w_line, w_opt, w_u64, w_i64, w_hex, w_str, w_type, w_value, w_word, w_note };
 
-void rdn_form_print(struct rdn_buf *b, const struct rdn_ir *ir, bool notes, bool source) {
+static void print(struct rdn_buf *b, const struct rdn_ir *ir, bool all) {
     /* The form is one for both directions, so it takes a rule set it might write to; this direction never does. */
     union { const struct rdn_ir *in; struct rdn_ir *as; } cast = { ir };
-    struct writer w = { { &writer_ops, cast.as, false, false, notes, source }, b };
+    struct writer w = { { .ops = &writer_ops, .ir = cast.as, .nodes = all, .notes = all, .source = all }, b };
     rdn_form_ruleset(&w.f);
 }
 
-void rdn_ir_print(struct rdn_buf *b, const struct rdn_ir *ir) { rdn_form_print(b, ir, true, true); }
+void rdn_form_print_rest(struct rdn_buf *b, const struct rdn_ir *ir) { print(b, ir, false); }
+void rdn_ir_print(struct rdn_buf *b, const struct rdn_ir *ir) { print(b, ir, true); }
