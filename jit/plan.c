@@ -28,6 +28,22 @@ bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
     return true;
 }
 
+static struct rdn_operand operand_of(const struct rdn_plan *pl, rdn_pid p) {
+    const struct rdn_pnode *n = &pl->nodes.v[p];
+    struct rdn_operand o = {.load = RDN_LOAD_SLOW, .pid = p};
+    if (n->op == RDN_OP_FIELD) {
+        const struct rdn_field *f = &pl->ir->events[pl->event].fields[n->aux];
+        o.at = f->offset;
+        if (f->optional || f->type->kind == RDN_K_STR || f->type->kind == RDN_K_ARR)
+            return o;
+        o.load = f->size == 8 ? RDN_LOAD_64 : f->size == 1 ? RDN_LOAD_U8 : f->type->kind == RDN_K_DATE ? RDN_LOAD_I32 : RDN_LOAD_U32;
+    } else if (!rdn_pnode_leaf(n) && p) {
+        o.load = RDN_LOAD_ITEM;
+        o.at = n->gather;
+    }
+    return o;
+}
+
 /* The key made of these expressions; UINT32_MAX when C alone cannot build it. */
 static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct rdn_type *const *types, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
@@ -37,7 +53,7 @@ static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct 
         const struct rdn_keypart *v = pl->parts.v + pl->keys.v[k].at;
         bool same = pl->keys.v[k].n == n;
         for (uint32_t i = 0; same && i < n; i++)
-            same = v[i].pid == pids[i] && v[i].type == types[i];
+            same = v[i].from.pid == pids[i] && v[i].type == types[i];
         if (same)
             return k;
     }
@@ -45,7 +61,7 @@ static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct 
     *k = (struct rdn_keyplan){n, pl->parts.n, true};
     for (uint32_t i = 0; i < n; i++) {
         k->simple &= types[i]->kind != RDN_K_STR;
-        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){pids[i], types[i]}));
+        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){operand_of(pl, pids[i]), types[i]}));
     }
     return pl->keys.n - 1;
 }
@@ -94,6 +110,7 @@ void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
         g.is_defined = n.op == RDN_OP_DEFINED;
         g.has_else = !g.is_defined;
         g.els = g.has_else ? n.b : 0;
+        g.nan_is_none = inner->type == RDN_TY_F64;
         /* Both sides at one scale, the default a plain leaf that is always defined. */
         const struct rdn_pnode *e = at(pl, g.els);
         fast = gather_fast(pl, inner, &g) &&
@@ -112,16 +129,20 @@ void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
 static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
     const struct rdn_window *win = &pl->ir->windows[w];
     struct rdn_winplan wp = {.window = w, .how = RDN_WIN_FAST};
-    rdn_pid keys[64];
-    wp.where = win->where ? rdn_copy_node(c, win->where) : 0;
-    wp.value = win->value ? rdn_copy_node(c, win->value) : 0;
-    wp.span = win->span ? rdn_copy_node(c, win->span) : 0;
+    rdn_pid keys[64], parts[3] = {win->where, win->value, win->span};
     for (uint32_t i = 0; i < win->nkeys && i < 64; i++)
         keys[i] = rdn_copy_node(c, win->keys[i]);
     bool ok = win->nkeys <= 64 && (wp.key = key_plan(pl, keys, win->ktypes, win->nkeys)) != UINT32_MAX;
-    ok = ok && (!wp.where || rdn_plan_operand(pl, wp.where)) && (!wp.value || rdn_plan_operand(pl, wp.value)) && (!wp.span || rdn_plan_operand(pl, wp.span));
+    for (int i = 0; i < 3; i++) {
+        parts[i] = parts[i] ? rdn_copy_node(c, parts[i]) : 0;
+        ok = ok && (!parts[i] || rdn_plan_operand(pl, parts[i]));
+    }
     if (!ok)
         wp.how = RDN_WIN_INTERP;
+    wp.where = operand_of(pl, parts[0]);
+    wp.value = operand_of(pl, parts[1]);
+    wp.span = operand_of(pl, parts[2]);
+    wp.is_float = parts[1] && at(pl, parts[1])->type == RDN_TY_F64;
     rdn_push_val(pl->arena, &pl->windows, wp);
 }
 

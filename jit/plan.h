@@ -50,6 +50,7 @@ enum rdn_gather_kind {
 struct rdn_gather {
     uint8_t kind, type;                                  /* type of the slot */
     bool has_else, is_defined;                           /* coalesce(this, els); defined(this) */
+    bool nan_is_none;                                    /* has_else, is_defined: what they ask about is a float */
     uint32_t slot, index, column, key, src, dep;
     rdn_pid pid;                                         /* the node whose slot it fills */
     rdn_pid operand, els;                                /* leaves or items */
@@ -58,10 +59,13 @@ struct rdn_keyplan {                                     /* one distinct tuple o
     uint32_t n, at;                                      /* parts: plan->parts[at .. at + n) */
     bool simple;                                         /* every part is a word: no str */
 };
-struct rdn_keypart { rdn_pid pid; const struct rdn_type *type; };
+/* How C gets an operand without looking at its node. SLOW: through its node. */
+enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM };
+struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; item: its number */
+struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 
 enum rdn_win_how { RDN_WIN_INTERP, RDN_WIN_FAST };
-struct rdn_winplan { uint32_t window; uint8_t how; uint32_t key; rdn_pid where, value, span; };
+struct rdn_winplan { uint32_t window; uint8_t how; bool is_float; uint32_t key; struct rdn_operand where, value, span; };   /* pid 0: none */
 
 struct rdn_prule { rdn_pid root; uint8_t how; rdn_pid first; };     /* how: RDN_RULE_*; first: clause to branch on, or 0 */
 enum { RDN_RULE_INTERP, RDN_RULE_FLAT, RDN_RULE_BRANCH };

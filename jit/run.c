@@ -20,7 +20,7 @@ struct rdn_run {
     uint8_t *block, **blocks;                            /* one an event type, 64-byte aligned */
     uint8_t *keys; size_t key_bytes;                     /* key_slot i at keys + i * key_bytes */
     uint64_t gen;                                        /* of the event in work */
-    bool items_done;
+    bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
 };
@@ -91,7 +91,7 @@ static void taint_set(struct rdn_run *r, uint32_t dep) {
     *flags_of(r) |= RDN_BLOCK_TAINT;
 }
 
-/* A parameter that has no value or does not fit poisons its slot: the dep set is tainted at each event. */
+/* Parameters are always defined, and their decimals have 64 bits. */
 void rdn_run_params(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     for (uint32_t e = 0; e < r->unit->ir->nevents; e++) {
@@ -133,14 +133,24 @@ static bool load_field(const struct rdn_frame *f, uint32_t field, struct rdn_cel
     c->cause = RDN_DEFINED;
     return true;
 }
-static void need_items(struct rdn_frame *f);
-
-/* The value of a leaf or item; false when it has none here. */
-static bool operand(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
+static void run_items(struct rdn_frame *f);
+static inline void need_items(struct rdn_frame *f) {
+    if (!((struct rdn_run *)f->x)->items_done)
+        run_items(f);
+}
+/* The value of item number `item`; false when it has none. */
+static inline bool item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    const struct rdn_pnode *n = &pl->nodes.v[p];
-    uint32_t bit;
+    uint32_t bit = pl->nrules + item;
+    need_items(f);
+    *ret = *slot_at(r->block, pl->nodes.v[pl->items.v[item]].slot);
+    return !(taint_of(r)[bit / 64] >> bit % 64 & 1);
+}
+
+/* The value of a leaf or item; false when it has none here. */
+static __attribute__((noinline)) bool operand_slow(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
+    const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[p];
     int64_t v;
     switch (n->op) {
     case RDN_OP_FIELD: return load_field(f, n->aux, c);
@@ -149,11 +159,8 @@ static bool operand(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
     case RDN_OP_TS: v = f->head.ts; break;
     case RDN_OP_CONST: v = n->lo; break;
     default:
-        need_items(f);
-        bit = pl->nrules + n->gather;
-        if (taint_of(r)[bit / 64] >> bit % 64 & 1)
+        if (!item_value(f, n->gather, &v))
             return false;
-        v = *slot_at(r->block, n->slot);
     }
     if (n->type == RDN_TY_D64)
         c->d = v;
@@ -161,6 +168,30 @@ static bool operand(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
         c->i = v;
     c->cause = RDN_DEFINED;
     return true;
+}
+/* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
+static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
+    const uint8_t *p = f->head.row + o->at;
+    int32_t d;
+    uint32_t u;
+    switch (o->load) {
+    case RDN_LOAD_64: memcpy(ret, p, 8); return true;
+    case RDN_LOAD_U32: memcpy(&u, p, 4); *ret = u; return true;
+    case RDN_LOAD_I32: memcpy(&d, p, 4); *ret = d; return true;
+    case RDN_LOAD_U8: *ret = *p; return true;
+    default: return item_value(f, o->at, ret);
+    }
+}
+static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
+    int64_t v;
+    if (o->load == RDN_LOAD_SLOW)
+        return operand_slow(f, o->pid, c);
+    bool good = operand_word(f, o, &v);
+    c->i = v;
+    if (wide)
+        c->d = v;
+    c->cause = RDN_DEFINED;
+    return good;
 }
 
 /* ---- native steps ---- */
@@ -187,39 +218,46 @@ static void run_native(struct rdn_frame *f, rdn_native *code) {
         *flags_of(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
     }
 }
-static void need_items(struct rdn_frame *f) {
+static __attribute__((noinline)) void run_items(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    if (r->items_done)
-        return;
     r->items_done = true;
     run_native(f, r->ev->operands);
 }
 
 /* ---- keys ---- */
-static const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
+static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
+    const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
+    const struct rdn_keyplan *kp = &pl->keys.v[k];
+    const struct rdn_keypart *part = &pl->parts.v[kp->at], *end = part + kp->n;
+    uint32_t words = 0;
+    key->absent = false;
+    for (; part < end; part++) {
+        struct rdn_cell c;
+        int64_t v;
+        if (part->from.load != RDN_LOAD_SLOW) {          /* one word whatever the type; a valid row holds no unknown sym */
+            if (!operand_word(f, &part->from, &v))
+                return false;
+            key->w[words++] = (uint64_t)v;
+            continue;
+        }
+        if (!operand_slow(f, part->from.pid, &c))
+            return false;
+        key->words = words;
+        rdn_key_add(key, part->type, &c);
+        words = key->words;
+    }
+    key->words = words;
+    key->hash = rdn_key_hash(key->w, words);
+    return true;
+}
+static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_run *r = f->x;
     struct key_slot *s = (struct key_slot *)(void *)(r->keys + k * r->key_bytes);
-    const struct rdn_plan *pl = r->ev->plan;
-    const struct rdn_keyplan *kp = &pl->keys.v[k];
-    struct rdn_cell c;
-    if (s->gen == r->gen)
-        return s->good ? &s->key : NULL;
-    s->gen = r->gen;
-    s->good = true;
-    rdn_key_begin(&s->key);
-    for (uint32_t i = 0; i < kp->n; i++) {
-        const struct rdn_keypart *part = &pl->parts.v[kp->at + i];
-        if (!operand(f, part->pid, &c)) {
-            s->good = false;
-            return NULL;
-        }
-        if (kp->simple && part->type->kind != RDN_K_SYM)
-            s->key.w[s->key.words++] = (uint64_t)c.i;    /* of a dec: the low half, which is all of it here */
-        else
-            rdn_key_add(&s->key, part->type, &c);
+    if (s->gen != r->gen) {
+        s->gen = r->gen;
+        s->good = make_key(f, k, &s->key);
     }
-    rdn_key_end(&s->key);
-    return &s->key;
+    return s->good ? &s->key : NULL;
 }
 
 /* ---- gathers ---- */
@@ -251,7 +289,7 @@ static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct
     case RDN_G_WREAD: case RDN_G_WPREV: return read_window(f, g, c);
     case RDN_G_ROW: return read_row(f, g, last, c);
     case RDN_G_INLIST:
-        if (!operand(f, g->operand, &x))
+        if (!operand_slow(f, g->operand, &x))
             return false;
         if (((struct rdn_run *)f->x)->ev->plan->nodes.v[g->operand].type == RDN_TY_F64 && x.f != x.f)
             return false;
@@ -259,7 +297,7 @@ static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct
         c->cause = RDN_DEFINED;
         return true;
     case RDN_G_INCAL:
-        if (!operand(f, g->operand, &x))
+        if (!operand_slow(f, g->operand, &x))
             return false;
         c->i = f->helpers.incal(f->lane, g->index, x.i);
         c->cause = RDN_DEFINED;
@@ -271,23 +309,24 @@ static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct
     }
     return false;
 }
+/* `??` and defined() count NaN as missing. */
+static bool answer_else(struct rdn_frame *f, const struct rdn_gather *g, bool good, struct rdn_cell *c) {
+    good = good && !(g->nan_is_none && c->f != c->f);
+    if (g->is_defined) {
+        c->i = good;
+        return true;
+    }
+    return good || operand_slow(f, g->els, c);
+}
 static void run_gathers(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    const struct rdn_plan *pl = r->ev->plan;
+    const struct rdn_gather *g = r->ev->plan->gathers.v, *end = g + r->ev->plan->gathers.n;
     struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    for (uint32_t i = 0; i < pl->gathers.n; i++) {
-        const struct rdn_gather *g = &pl->gathers.v[i];
-        const struct rdn_pnode *n = &pl->nodes.v[g->pid];
+    for (; g < end; g++) {
         struct rdn_cell c;
         bool good = gather_value(f, g, &last, &c);
-        /* `??` and defined() count NaN as missing; the type of what they ask about is the slot's, or the operand's. */
-        if (g->is_defined) {
-            const struct rdn_pnode *a = &pl->nodes.v[n->a];
-            c.i = good && !(a->type == RDN_TY_F64 && c.f != c.f);
-            good = true;
-        } else if (g->has_else && (!good || (g->type == RDN_TY_F64 && c.f != c.f))) {
-            good = operand(f, g->els, &c);
-        }
+        if (g->has_else || g->is_defined)
+            good = answer_else(f, g, good, &c);
         if (!good || !store(r->block, g->slot, g->type, &c)) {
             *slot_at(r->block, g->slot) = 0;
             taint_set(r, g->dep);
@@ -344,11 +383,10 @@ static void late_rules(struct rdn_frame *f) {
 /* ---- window inputs ---- */
 /* Quickly, or not at all: what is undefined, not storable or not planned goes to interp, which says what it is. */
 static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, enum rdn_enter *how) {
-    const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
     struct rdn_cell c;
     *how = RDN_ENTER;
-    if (wp->where) {
-        if (!operand(f, wp->where, &c))
+    if (wp->where.pid) {
+        if (!operand(f, &wp->where, false, &c))
             return false;
         if (!c.i) {
             *how = RDN_ENTER_NOT;
@@ -356,14 +394,15 @@ static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struc
         }
     }
     ret->key = key_of(f, wp->key);
-    ret->val = (struct rdn_cell){.i = 1};
+    ret->val.i = 1;
+    ret->val.cause = RDN_DEFINED;
     ret->span = 0;
-    if (!ret->key || (wp->value && !operand(f, wp->value, &ret->val)))
+    if (!ret->key || (wp->value.pid && !operand(f, &wp->value, !wp->is_float, &ret->val)))
         return false;
-    if (wp->value && pl->nodes.v[wp->value].type == RDN_TY_F64 && !isfinite(ret->val.f))
+    if (wp->is_float && !isfinite(ret->val.f))
         return false;
-    if (wp->span) {
-        if (!operand(f, wp->span, &c))
+    if (wp->span.pid) {
+        if (!operand(f, &wp->span, false, &c))
             return false;
         ret->span = c.i;
     }
@@ -384,18 +423,21 @@ void rdn_run_begin(struct rdn_frame *f) {
     uint64_t *t = taint_of(r);
     for (uint32_t w = 0; w < r->ev->plan->dep_words; w++)
         t[w] = 0;
+    r->fp_bad = !rdn_fpmode_ok(rdn_fpmode_get());
+    r->counts.fp_resets += r->fp_bad;
 }
 
+/* The mode is looked at once an event (begin); a wrong one is replaced for as long as we compute. */
 static uint32_t fp_enter(struct rdn_run *r) {
-    uint32_t was = rdn_fpmode_get();
-    if (__builtin_expect(!rdn_fpmode_ok(was), 0)) {
+    uint32_t was = 0;
+    if (__builtin_expect(r->fp_bad, 0)) {
+        was = rdn_fpmode_get();
         rdn_fpmode_set(RDN_MXCSR);
-        r->counts.fp_resets++;
     }
     return was;
 }
-static void fp_leave(uint32_t was) {
-    if (__builtin_expect(!rdn_fpmode_ok(was), 0))
+static void fp_leave(const struct rdn_run *r, uint32_t was) {
+    if (__builtin_expect(r->fp_bad, 0))
         rdn_fpmode_set(was);
 }
 
@@ -409,7 +451,7 @@ enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_w
         r->counts.windows_interp++;
         how = rdn_interp_window(f, window, ret);
     }
-    fp_leave(mode);
+    fp_leave(r, mode);
     return how;
 }
 
@@ -422,5 +464,5 @@ void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
         early_rules(f);
     else
         late_rules(f);
-    fp_leave(mode);
+    fp_leave(r, mode);
 }
