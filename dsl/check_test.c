@@ -144,8 +144,11 @@ static void step_expect(struct rdn_ck *k, struct rdn_d_step *st, struct rdn_ctx 
             st->causek = causes[i].n;
         rdn_near_add(k, causes[i].text);
     }
-    if (!st->causek)
-        rdn_raise(k->c, "E0201", st->cause.pos, rdn_near_end(k, st->cause.name), "unknown cause '%s'", st->cause.name);
+    if (!st->causek) {
+        const char *hint = rdn_near_end(k, st->cause.name);
+        rdn_raise(k->c, "E0201", st->cause.pos, hint ? hint : "missing cold nan overflow div0 range full plugin", "unknown cause '%s'",
+                  st->cause.name);
+    }
     rdn_ck_type(k, st->x, c, NULL);
 }
 
