@@ -14,7 +14,8 @@ static const struct rdn_win_ops *ops_of(const struct rdn_window *d) {
     return d->over_ns ? rdn_pane_ops(d) : rdn_all_ops(d);
 }
 
-/* The checker lets nothing else through; rule sets may also come as IR text. */
+/* Spans and capacities the states below are laid out for. The checker lets nothing else through and the verifier of IR checks the
+ * types; this is the last look before memory is sized by these numbers. */
 static bool sound(const struct rdn_window *d) {
     bool timed = d->over_ns > 0, value = d->vtype != NULL || d->agg == RDN_AGG_COUNT;
     if (!value || !d->rtype || d->agg > RDN_AGG_DELTA || d->cap < 1 || d->cap > 1u << 24 || d->nkeys > 8 || (d->nkeys == 0 && d->cap != 1))
