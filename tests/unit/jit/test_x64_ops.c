@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Every operation that x64 computes natively x where its operands stand (field, pinned or in memory; constant; slot of a
+ * parameter; slot of an optional field) x edge values, against interp: as a condition compared with the expected value, and as
+ * the value of a window. And what the calling convention promises: callee-saved registers, stack, MXCSR, nothing touched
+ * outside row and block. */
+#include "../unit.h"
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "jit/cpu.h"
+#include "jit/frame.h"
+#include "jit/run.h"
+#include "jit/selfcheck.h"
+#include "jit_fake.h"
+
+static struct rdn_syms *syms;
+static struct rdn_arena arena;
+static struct rdn_ir *ir;
+static const struct rdn_type *t_b, *t_i, *t_f, *t_d[19];
+
+/* result and operands: i int, f float, d dec(2), b bool; a digit behind d: another scale */
+static const struct opcase { uint8_t op; char ret; uint8_t scale; const char *args; bool nary; } ops[] = {
+    {RDN_OP_ADD, 'i', 0, "ii", 0}, {RDN_OP_SUB, 'i', 0, "ii", 0}, {RDN_OP_MUL, 'i', 0, "ii", 0}, {RDN_OP_DIV, 'i', 0, "ii", 0}, {RDN_OP_MOD, 'i', 0, "ii", 0},
+    {RDN_OP_NEG, 'i', 0, "i", 0}, {RDN_OP_ABS, 'i', 0, "i", 0}, {RDN_OP_MIN, 'i', 0, "ii", 1}, {RDN_OP_MAX, 'i', 0, "ii", 1}, {RDN_OP_MIN, 'i', 0, "iii", 1},
+    {RDN_OP_BAND, 'i', 0, "ii", 0}, {RDN_OP_BOR, 'i', 0, "ii", 0}, {RDN_OP_BXOR, 'i', 0, "ii", 0}, {RDN_OP_BNOT, 'i', 0, "i", 0}, {RDN_OP_F2I, 'i', 0, "f", 0},
+    {RDN_OP_B2I, 'i', 0, "b", 0}, {RDN_OP_SEL, 'i', 0, "bii", 0},
+    {RDN_OP_ADD, 'f', 0, "ff", 0}, {RDN_OP_SUB, 'f', 0, "ff", 0}, {RDN_OP_MUL, 'f', 0, "ff", 0}, {RDN_OP_DIV, 'f', 0, "ff", 0}, {RDN_OP_NEG, 'f', 0, "f", 0},
+    {RDN_OP_ABS, 'f', 0, "f", 0}, {RDN_OP_MIN, 'f', 0, "ff", 1}, {RDN_OP_MAX, 'f', 0, "ff", 1}, {RDN_OP_MAX, 'f', 0, "fff", 1}, {RDN_OP_SQRT, 'f', 0, "f", 0},
+    {RDN_OP_FLOOR, 'f', 0, "f", 0}, {RDN_OP_CEIL, 'f', 0, "f", 0}, {RDN_OP_TRUNC, 'f', 0, "f", 0}, {RDN_OP_I2F, 'f', 0, "i", 0}, {RDN_OP_D2F, 'f', 0, "d", 0},
+    {RDN_OP_RATIO, 'f', 0, "dd", 0}, {RDN_OP_RATIO, 'f', 0, "di", 0}, {RDN_OP_RATIO, 'f', 0, "id", 0}, {RDN_OP_IRATIO, 'f', 0, "ii", 0}, {RDN_OP_SEL, 'f', 0, "bff", 0},
+    {RDN_OP_ADD, 'd', 2, "dd", 0}, {RDN_OP_SUB, 'd', 2, "dd", 0}, {RDN_OP_MUL, 'd', 4, "dd", 0}, {RDN_OP_MUL, 'd', 2, "id", 0}, {RDN_OP_MOD, 'd', 2, "dd", 0},
+    {RDN_OP_NEG, 'd', 2, "d", 0}, {RDN_OP_ABS, 'd', 2, "d", 0}, {RDN_OP_MIN, 'd', 2, "dd", 1}, {RDN_OP_MAX, 'd', 2, "dd", 1}, {RDN_OP_SEL, 'd', 2, "bdd", 0},
+    {RDN_OP_RESCALE, 'd', 5, "d", 0}, {RDN_OP_RESCALE, 'd', 3, "i", 0}, {RDN_OP_ADD, 'd', 2, "di", 0}, {RDN_OP_SUB, 'd', 2, "id", 0},
+    {RDN_OP_EQ, 'b', 0, "ii", 0}, {RDN_OP_NE, 'b', 0, "ii", 0}, {RDN_OP_LT, 'b', 0, "ii", 0}, {RDN_OP_LE, 'b', 0, "ii", 0}, {RDN_OP_GT, 'b', 0, "ii", 0}, {RDN_OP_GE, 'b', 0, "ii", 0},
+    {RDN_OP_EQ, 'b', 0, "ff", 0}, {RDN_OP_NE, 'b', 0, "ff", 0}, {RDN_OP_LT, 'b', 0, "ff", 0}, {RDN_OP_LE, 'b', 0, "ff", 0}, {RDN_OP_GT, 'b', 0, "ff", 0}, {RDN_OP_GE, 'b', 0, "ff", 0},
+    {RDN_OP_EQ, 'b', 0, "dd", 0}, {RDN_OP_NE, 'b', 0, "dd", 0}, {RDN_OP_LT, 'b', 0, "dd", 0}, {RDN_OP_LE, 'b', 0, "di", 0}, {RDN_OP_GT, 'b', 0, "id", 0}, {RDN_OP_GE, 'b', 0, "dd", 0},
+    {RDN_OP_EQ, 'b', 0, "bb", 0}, {RDN_OP_NE, 'b', 0, "bb", 0}, {RDN_OP_AND, 'b', 0, "bb", 0}, {RDN_OP_OR, 'b', 0, "bb", 0}, {RDN_OP_NOT, 'b', 0, "b", 0}, {RDN_OP_SEL, 'b', 0, "bbb", 0},
+};
+
+/* FIELD: an f64 one is pinned; MEMORY: a field that others keep out of the registers; OPTIONAL: a slot that C fills */
+enum place { FIELD, MEMORY, CONST, PARAM, OPTIONAL, PLACES };
+static const char *const place_text[] = {"field", "memory", "constant", "param", "optional"};
+enum { KINDS = 4, FILL = 16 };
+static const char kinds[] = "ifdb";
+static unsigned kind_of(char c) { return (unsigned)(strchr(kinds, c) - kinds); }
+/* fields: three of each kind required, three optional, then the fillers; params likewise three of each kind, then the expected value */
+static uint32_t field_no(char c, unsigned k, bool optional) { return (optional ? 3 * KINDS : 0) + kind_of(c) * 3 + k; }
+static uint32_t param_no(char c, unsigned k) { return kind_of(c) * 3 + k; }
+enum { P_EXPECT = 3 * KINDS, NPARAMS };
+
+static const struct rdn_type *type_of(char c, unsigned scale) { return c == 'i' ? t_i : c == 'f' ? t_f : c == 'b' ? t_b : t_d[scale]; }
+static unsigned cell_type(char c) { return c == 'i' ? RDN_TY_I64 : c == 'f' ? RDN_TY_F64 : c == 'b' ? RDN_TY_B1 : RDN_TY_W128; }
+static rdn_id node(unsigned op, unsigned type, unsigned scale, const struct rdn_type *lt, rdn_id a, rdn_id b, rdn_id c, uint32_t aux) {
+    return rdn_ir_node(ir, op, type, scale, lt, a, b, c, aux, rdn_ir_span(ir, 0, 1), 0);
+}
+static rdn_id source(unsigned op, const struct rdn_type *t, uint32_t aux) { return node(op, rdn_cell_of(t), t->scale, t, 0, 0, 0, aux); }
+
+static struct rdn_cell edge(char c, uint64_t k) {
+    struct rdn_cell v = {0};
+    if (c == 'f')
+        v.f = edge_f64[k % N_OF(edge_f64)];
+    else if (c == 'b')
+        v.i = k & 1;
+    else if (c == 'd')
+        v.d = edge_i64[k % N_OF(edge_i64)];
+    else
+        v.i = edge_i64[k % N_OF(edge_i64)];
+    return v;
+}
+static size_t edges(char c) { return c == 'f' ? N_OF(edge_f64) : c == 'b' ? 2 : N_OF(edge_i64); }
+
+static void make_event(void) {
+    struct rdn_event *ev = rdn_new(&arena, struct rdn_event);
+    *ev = (struct rdn_event){.name = "E", .canon = "E", .part_field = -1, .size = 16, .has_present = true};
+    ev->fields = rdn_new_n(&arena, struct rdn_field, 6 * KINDS + FILL);
+    for (unsigned i = 0; i < 6 * KINDS + FILL; i++) {
+        const struct rdn_type *t = i >= 6 * KINDS ? t_f : type_of(kinds[i % (3 * KINDS) / 3], 2);
+        unsigned size = (unsigned)rdn_type_size(t), at = (ev->size + size - 1) & ~(size - 1);
+        ev->fields[ev->nfields++] = (struct rdn_field){.name = "x", .type = t, .offset = at, .size = size, .optional = i >= 3 * KINDS && i < 6 * KINDS, .present_bit = (uint8_t)(i % 12)};
+        ev->size = at + size;
+    }
+    ev->size = (ev->size + 7) & ~7u;
+    ir->events = ev;
+    ir->nevents = 1;
+}
+static rdn_id operand(char c, unsigned k, enum place p, struct rdn_cell constant) {
+    const struct rdn_type *t = type_of(c, 2);
+    if (p == CONST)
+        return node(RDN_OP_CONST, rdn_cell_of(t), t->scale, t, 0, 0, 0, rdn_ir_const(ir, rdn_cell_of(t), t->scale, t, &constant));
+    if (p == PARAM)
+        return source(RDN_OP_PARAM, t, param_no(c, k));
+    return source(RDN_OP_FIELD, t, field_no(c, k, p == OPTIONAL));
+}
+/* Rules that use sixteen other floats more often than anything else, so that those take the registers. */
+static rdn_id filler(unsigned i) {
+    rdn_id x = source(RDN_OP_FIELD, t_f, 6 * KINDS + i), y = source(RDN_OP_FIELD, t_f, 6 * KINDS + (i + 1) % FILL);
+    return node(RDN_OP_LT, RDN_TY_B1, 0, t_b, x, node(RDN_OP_ADD, RDN_TY_F64, 0, t_f, x, node(RDN_OP_MUL, RDN_TY_F64, 0, t_f, x, y, 0, 0), 0, 0), 0, 0);
+}
+static rdn_id expression(const struct opcase *o, const enum place *places, const struct rdn_cell *consts) {
+    rdn_id v[3] = {0};
+    unsigned n = (unsigned)strlen(o->args);
+    for (unsigned i = 0; i < n; i++)
+        v[i] = operand(o->args[i], i, places[i], consts[i]);
+    if (o->nary)
+        return rdn_ir_node_n(ir, o->op, cell_type(o->ret), o->scale, type_of(o->ret, o->scale), v, n, 0, 0, rdn_ir_span(ir, 0, 1), 0);
+    return node(o->op, cell_type(o->ret), o->scale, type_of(o->ret, o->scale), v[0], v[1], v[2], 0);
+}
+static void make_window(rdn_id value, const struct rdn_type *t) {
+    struct rdn_window *w = rdn_new(&arena, struct rdn_window);
+    static const struct rdn_type *kt[1];
+    kt[0] = t_i;
+    *w = (struct rdn_window){.name = "w", .agg = RDN_AGG_LAST, .rtype = t, .vtype = t, .ktypes = kt, .nkeys = 1, .value = value, .canon = "w", .warmup = 1, .cap = 4};
+    w->keys = rdn_new(&arena, rdn_id);
+    w->keys[0] = source(RDN_OP_FIELD, t_i, field_no('i', 0, false));
+    ir->windows = w;
+    ir->nwindows = 1;
+}
+static void make_ir(const struct opcase *o, const enum place *places, const struct rdn_cell *consts) {
+    bool memory = false;
+    rdn_arena_init(&arena, &rdn_libc_mem);
+    ir = rdn_ir_new(&arena, syms);
+    t_b = rdn_type_simple(ir->types, RDN_K_BOOL), t_i = rdn_type_simple(ir->types, RDN_K_INT), t_f = rdn_type_simple(ir->types, RDN_K_FLOAT);
+    for (unsigned s = 0; s < 19; s++)
+        t_d[s] = rdn_type_dec(ir->types, s);
+    make_event();
+    ir->params = rdn_new_n(&arena, struct rdn_param, NPARAMS);
+    ir->nparams = NPARAMS;
+    for (unsigned i = 0; i < P_EXPECT; i++)
+        ir->params[i] = (struct rdn_param){.name = "p", .type = type_of(kinds[i / 3], 2)};
+    ir->params[P_EXPECT] = (struct rdn_param){.name = "expect", .type = type_of(o->ret, o->scale)};
+    for (unsigned i = 0; i < strlen(o->args); i++)
+        memory |= places[i] == MEMORY;
+    ir->rules = rdn_new_n(&arena, struct rdn_rule, 4 + 3 * FILL);
+    rdn_id x = expression(o, places, consts), k = source(RDN_OP_PARAM, type_of(o->ret, o->scale), P_EXPECT);
+    static const uint8_t cmp[3] = {RDN_OP_EQ, RDN_OP_LT, RDN_OP_LE};
+    for (unsigned i = 0; i < 3; i++)
+        ir->rules[ir->nrules++] = (struct rdn_rule){.name = "r", .when = o->ret == 'b' && i ? x : node(cmp[i], RDN_TY_B1, 0, t_b, x, k, 0, 0)};
+    for (unsigned i = 0; memory && i < 3 * FILL; i++)
+        ir->rules[ir->nrules++] = (struct rdn_rule){.name = "fill", .when = filler(i % FILL)};
+    make_window(x, type_of(o->ret, o->scale));
+    rdn_ir_seal(ir);
+}
+
+/* ---- the calling convention ---- */
+struct probe { uint64_t saved[6], rsp_before, rsp_after; uint32_t mxcsr; };
+void call_probe(rdn_native *f, void *block, const uint8_t *row, struct probe *ret);
+__asm__(".text\n.globl call_probe\n.type call_probe,@function\ncall_probe:\n"
+        "  push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n push %rcx\n"
+        "  mov %rdi, %rax\n mov %rsi, %rdi\n mov %rdx, %rsi\n mov %rsp, 48(%rcx)\n"
+        "  mov $0x1111111111111111, %rbx\n mov $0x2222222222222222, %rbp\n mov $0x3333333333333333, %r12\n"
+        "  mov $0x4444444444444444, %r13\n mov $0x5555555555555555, %r14\n mov $0x6666666666666666, %r15\n"
+        "  call *%rax\n"
+        "  mov (%rsp), %rcx\n mov %rbx, (%rcx)\n mov %rbp, 8(%rcx)\n mov %r12, 16(%rcx)\n mov %r13, 24(%rcx)\n mov %r14, 32(%rcx)\n"
+        "  mov %r15, 40(%rcx)\n mov %rsp, 56(%rcx)\n stmxcsr 64(%rcx)\n"
+        "  pop %rcx\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n ret\n");
+
+/* `size` bytes that end where the process's memory ends. */
+static uint8_t *before_guard(size_t size, uint8_t **ret_map, size_t *ret_len) {
+    size_t page = 4096, n = (size + page - 1) / page * page;
+    uint8_t *p = mmap(NULL, n + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED && !mprotect(p + page, n, PROT_READ | PROT_WRITE));
+    *ret_map = p;
+    *ret_len = n + 2 * page;
+    return p + page + n - size;
+}
+static void check_convention(const struct rdn_unit *u, const uint8_t *row, const char *what) {
+    const struct rdn_unit_event *ev = &u->events[0];
+    uint8_t *maps[2];
+    size_t lens[2];
+    uint8_t *block = before_guard(rdn_block_bytes(ev->plan), &maps[0], &lens[0]), *own = before_guard(ir->events[0].size, &maps[1], &lens[1]);
+    memcpy(own, row, ir->events[0].size);
+    rdn_native *fs[2] = {ev->operands, ev->rules};
+    for (unsigned i = 0; i < 2; i++) {
+        struct probe p;
+        if (!fs[i])
+            continue;
+        call_probe(fs[i], block, own, &p);
+        for (unsigned r = 0; r < 6; r++)
+            check(p.saved[r] == 0x1111111111111111u * (r + 1), "%s: callee-saved register %u", what, r);
+        check(p.rsp_before == p.rsp_after, "%s: stack pointer", what);
+        check(rdn_fpmode_ok(p.mxcsr), "%s: MXCSR %x", what, p.mxcsr);
+    }
+    check(!memcmp(own, row, ir->events[0].size), "%s: the row was written to", what);
+    munmap(maps[0], lens[0]);
+    munmap(maps[1], lens[1]);
+}
+
+/* ---- one case ---- */
+struct bench { struct rdn_program *pi, *px; struct rdn_frame *fi, *fx; struct fake lane; struct rdn_cell params[NPARAMS]; uint8_t *row; };
+static uint64_t compared, given_back;
+
+static void put(struct bench *k, char c, unsigned i, enum place p, const struct rdn_cell *v) {
+    const struct rdn_field *f = &ir->events[0].fields[field_no(c, i, p == OPTIONAL)];
+    if (p == PARAM)
+        k->params[param_no(c, i)] = *v;
+    else if (p != CONST && f->size == 1)
+        k->row[f->offset] = (uint8_t)v->i;
+    else if (p != CONST)
+        memcpy(k->row + f->offset, &v->i, 8);
+}
+static void compare(struct bench *k, const char *what) {
+    struct rdn_frame_head *a = rdn_frame_head(k->fi), *b = rdn_frame_head(k->fx);
+    struct rdn_winput x = {0}, y = {0};
+    rdn_frame_params_changed(k->fx);
+    rdn_exec_begin(k->fi, 0, k->row, 5, 5);
+    rdn_exec_begin(k->fx, 0, k->row, 5, 5);
+    enum rdn_enter p = rdn_exec_window(k->fi, 0, &x), q = rdn_exec_window(k->fx, 0, &y);
+    bool wide = ir->windows[0].vtype->kind == RDN_K_DEC;
+    check(p == q, "%s: window enters %d, x64 %d", what, p, q);
+    check(p != RDN_ENTER || (wide ? x.val.d == y.val.d : x.val.i == y.val.i), "%s: value %llx, x64 %llx", what, (long long)x.val.i, (long long)y.val.i);
+    rdn_exec_rules(k->fi, RDN_EARLY);
+    rdn_exec_rules(k->fx, RDN_EARLY);
+    check(a->fired[0] == b->fired[0] && a->undef[0] == b->undef[0], "%s: fired %llx undef %llx, x64 %llx %llx", what, (long long)a->fired[0],
+          (long long)a->undef[0], (long long)b->fired[0], (long long)b->undef[0]);
+    compared++;
+}
+static void describe(char *out, size_t n, const struct opcase *o, const enum place *places, const struct rdn_cell *v) {
+    int at = snprintf(out, n, "%s->%c(", rdn_op_text(o->op), o->ret);
+    for (unsigned i = 0; o->args[i]; i++)
+        at += o->args[i] == 'f' ? snprintf(out + at, n - (size_t)at, "%s %.17g ", place_text[places[i]], v[i].f)
+                                : snprintf(out + at, n - (size_t)at, "%s %lld ", place_text[places[i]], (long long)v[i].i);
+}
+/* Values for every operand, then the expected one and its neighbours as the parameter it is compared with. */
+static void one_row(struct bench *k, const struct opcase *o, const enum place *places, struct rdn_cell *v) {
+    char what[200];
+    struct rdn_cell want;
+    describe(what, sizeof what, o, places, v);
+    for (unsigned i = 0; o->args[i]; i++)
+        put(k, o->args[i], i, places[i], &v[i]);
+    rdn_exec_begin(k->fi, 0, k->row, 5, 5);
+    rdn_exec_value(k->fi, ir->windows[0].value, &want);
+    for (int d = -1; d <= 1; d++) {
+        k->params[P_EXPECT] = want;
+        k->params[P_EXPECT].cause = 0;
+        if (o->ret == 'd')                               /* a parameter has 64 bits */
+            k->params[P_EXPECT].d = (int64_t)((uint64_t)want.d + (uint64_t)d);
+        else
+            k->params[P_EXPECT].i = o->ret == 'b' ? (want.i ^ d) & 1 : (int64_t)((uint64_t)want.i + (uint64_t)d);
+        if (o->ret == 'f' && want.f != want.f)
+            k->params[P_EXPECT].f = d;
+        compare(k, what);
+    }
+}
+static void run_case(const struct opcase *o, const enum place *places, struct rdn_cell *consts) {
+    struct bench k = {0};
+    redan_error err = {0};
+    make_ir(o, places, consts);
+    rdn_selfcheck_us = 0;
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k.pi, &err) && !rdn_program_open(ir, "x64", &rdn_libc_mem, &k.px, &err), "%s", err.text);
+    k.lane.ir = ir;
+    assert_int_equal(rdn_frame_open(k.pi, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fi, &err), 0);
+    assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
+    k.row = calloc(1, ir->events[0].size);
+    memset(k.row + 8, 0xff, 8);                          /* all optional fields are there */
+    for (unsigned i = 0; i < FILL; i++) {
+        double d = i + 0.5;
+        memcpy(k.row + ir->events[0].fields[6 * KINDS + i].offset, &d, 8);
+    }
+    unsigned n = (unsigned)strlen(o->args);
+    size_t na = places[0] == CONST ? 1 : edges(o->args[0]), nb = n < 2 || places[1] == CONST ? 1 : edges(o->args[1]), nc = n < 3 ? 1 : 3;
+    for (size_t a = 0; a < na; a++)
+        for (size_t b = 0; b < nb; b++)
+            for (size_t c = 0; c < nc; c++) {
+                struct rdn_cell v[3] = {edge(o->args[0], a), edge(n > 1 ? o->args[1] : 'i', b), edge(n > 2 ? o->args[2] : 'i', rnd())};
+                for (unsigned i = 0; i < n; i++)
+                    if (places[i] == CONST)
+                        v[i] = consts[i];
+                one_row(&k, o, places, v);
+            }
+    char what[200];
+    describe(what, sizeof what, o, places, consts);
+    check_convention(k.px->x, k.row, what);
+    struct rdn_run_counts counts;
+    rdn_run_counts(k.fx, &counts);
+    given_back += counts.tainted;
+    const struct rdn_plan *pl = ((const struct rdn_unit *)k.px->x)->events[0].plan;
+    check(pl->rules[0].how != RDN_RULE_INTERP, "%s: not native", what);
+    free(k.row);
+    rdn_frame_close(k.fi);
+    rdn_frame_close(k.fx);
+    rdn_program_close(k.pi);
+    rdn_program_close(k.px);
+    rdn_arena_fini(&arena);
+}
+
+static void test_ops(void **state) {
+    (void)state;
+    for each(i, ops) {
+        const struct opcase *o = &ops[i];
+        unsigned n = (unsigned)strlen(o->args);
+        for (unsigned pa = 0; pa < PLACES; pa++)
+            for (unsigned pb = 0; pb < (n > 1 ? PLACES : 1u); pb++) {
+                enum place places[3] = {(enum place)pa, (enum place)pb, (enum place)((pa + pb) % PLACES)};
+                unsigned consts = 0;
+                for (unsigned k = 0; k < n; k++)
+                    consts += places[k] == CONST;
+                if (consts == n)
+                    continue;                            /* folded: nothing of it is left */
+                for (unsigned rep = 0; rep < (consts ? 4u : 1u); rep++) {
+                    struct rdn_cell v[3] = {edge(o->args[0], rnd()), edge(n > 1 ? o->args[1] : 'i', rnd()), edge(n > 2 ? o->args[2] : 'i', rnd())};
+                    for (unsigned k = 0; k < n; k++)
+                        if (o->args[k] == 'f' && v[k].f != v[k].f)
+                            v[k].f = -7.25;              /* no literal is NaN; as operands of fields they were met */
+                    run_case(o, places, v);
+                }
+            }
+    }
+    print_message("%llu comparisons, %llu rules given back to interp\n", (unsigned long long)compared, (unsigned long long)given_back);
+}
+
+/* ---- modes and failures ---- */
+static const struct rdn_cell no_consts[3];
+static void test_fp_mode(void **state) {
+    (void)state;
+    const enum place places[3] = {FIELD, FIELD, FIELD};
+    const struct opcase mul = {RDN_OP_MUL, 'f', 0, "ff", 0};
+    struct bench k = {0};
+    redan_error err = {0};
+    make_ir(&mul, places, no_consts);
+    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &k.px, &err), 0);
+    k.lane.ir = ir;
+    assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
+    k.row = calloc(1, ir->events[0].size);
+    double a = 0x1p-1060, b = 0.5;                       /* a subnormal times a half: 0 with flush-to-zero */
+    memcpy(k.row + ir->events[0].fields[field_no('f', 0, false)].offset, &a, 8);
+    memcpy(k.row + ir->events[0].fields[field_no('f', 1, false)].offset, &b, 8);
+    k.params[P_EXPECT].f = 0x1p-1061;
+    rdn_frame_params_changed(k.fx);
+    static const uint32_t modes[] = {RDN_MXCSR, RDN_MXCSR | 0x8040, RDN_MXCSR | 0x6000, RDN_MXCSR | 0x2000};
+    for each(i, modes) {
+        rdn_fpmode_set(modes[i]);
+        rdn_exec_begin(k.fx, 0, k.row, 5, 5);
+        rdn_exec_rules(k.fx, RDN_EARLY);
+        uint32_t now = rdn_fpmode_get();
+        rdn_fpmode_set(RDN_MXCSR);
+        check((now & RDN_MXCSR_MASK) == modes[i], "mode %zu became %x", i, now);
+        check(rdn_frame_head(k.fx)->fired[0] & 1, "mode %zu: the product is not exact", i);
+        struct rdn_run_counts c;
+        rdn_run_counts(k.fx, &c);
+        check(c.fp_resets == i, "mode %zu: %llu resets", i, (unsigned long long)c.fp_resets);
+    }
+    free(k.row);
+    rdn_frame_close(k.fx);
+    rdn_program_close(k.px);
+    rdn_arena_fini(&arena);
+}
+
+/* A unit whose RULES function answers wrongly is found by the self-check. */
+static void wrong_rules(void *block, const uint8_t *row) {
+    (void)row;
+    memset((uint8_t *)block + RDN_BLOCK_SLOTS, 0xff, 64);
+}
+static void test_selfcheck_finds(void **state) {
+    (void)state;
+    const enum place places[3] = {FIELD, FIELD, FIELD};
+    const struct opcase add = {RDN_OP_ADD, 'i', 0, "ii", 0};
+    struct rdn_program *p;
+    redan_error err = {0};
+    make_ir(&add, places, no_consts);
+    rdn_selfcheck_us = 0;
+    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &p, &err), 0);
+    assert_int_equal(rdn_selfcheck(p, 500, &err), 0);
+    ((struct rdn_unit *)p->x)->events[0].rules = wrong_rules;
+    assert_int_equal(rdn_selfcheck(p, 500, &err), REDAN_E_NOSUP);
+    assert_string_equal(err.id, "R2105");
+    check(!strncmp(err.text, "x64 and interp differ on ", 25), "%s", err.text);
+    rdn_program_close(p);
+    rdn_arena_fini(&arena);
+}
+
+int main(void) {
+    if (rdn_cpu_lacks()) {
+        printf("skipped: this CPU lacks %s\n", rdn_cpu_lacks());
+        return 77;
+    }
+    rdn_syms_open(&syms, &rdn_libc_mem, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_fp_mode), cmocka_unit_test(test_selfcheck_finds)};
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    rdn_syms_close(syms);
+    return rc;
+}
