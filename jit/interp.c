@@ -271,56 +271,44 @@ static void leave(struct run *r) {
 }
 
 /* ---- the loop ---- */
-#define COMPARE(NAME, get, op)                                                                                          \
-    case NAME: {                                                                                                        \
-        const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                             \
-        if (unlikely(a->cause | b->cause)) {                                                                            \
-            undefined2(&r, in, d);                                                                                      \
-            break;                                                                                                      \
-        }                                                                                                               \
-        d->i = a->get op b->get;                                                                                        \
-        d->cause = RDN_DEFINED;                                                                                         \
-        goto test;                                                                                                      \
+/* Opens the case of a binary instruction: both operands are defined. */
+#define BINARY(NAME)                                                                                                   \
+    case NAME: {                                                                                                       \
+        const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                            \
+        if (unlikely(a->cause | b->cause)) {                                                                           \
+            undefined2(&r, in, d);                                                                                     \
+            break;                                                                                                     \
+        }
+#define COMPARE(NAME, get, op)                                                                                         \
+    BINARY(NAME)                                                                                                       \
+        d->i = a->get op b->get;                                                                                       \
+        d->cause = RDN_DEFINED;                                                                                        \
+        goto test;                                                                                                     \
     }
-#define COMPARE_F(NAME, op)                                                                                             \
-    case NAME: {                                                                                                        \
-        const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                             \
-        if (unlikely(a->cause | b->cause)) {                                                                            \
-            undefined2(&r, in, d);                                                                                      \
-            break;                                                                                                      \
-        }                                                                                                               \
-        if (unlikely(__builtin_isunordered(a->f, b->f))) {                                                              \
-            fail(&r, in, d, RDN_CAUSE_NAN);                                                                             \
-            break;                                                                                                      \
-        }                                                                                                               \
-        d->i = a->f op b->f;                                                                                            \
-        d->cause = RDN_DEFINED;                                                                                         \
-        goto test;                                                                                                      \
+#define COMPARE_F(NAME, op)                                                                                            \
+    BINARY(NAME)                                                                                                       \
+        if (unlikely(__builtin_isunordered(a->f, b->f))) {                                                             \
+            fail(&r, in, d, RDN_CAUSE_NAN);                                                                            \
+            break;                                                                                                     \
+        }                                                                                                              \
+        d->i = a->f op b->f;                                                                                           \
+        d->cause = RDN_DEFINED;                                                                                        \
+        goto test;                                                                                                     \
     }
 /* Operands in copies: gcc 12 reads operands that are const lvalues again after the result is stored, and d may be a. */
-#define CHECKED(NAME, T, get, builtin)                                                                                  \
-    case NAME: {                                                                                                        \
-        const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                             \
-        if (unlikely(a->cause | b->cause)) {                                                                            \
-            undefined2(&r, in, d);                                                                                      \
-            break;                                                                                                      \
-        }                                                                                                               \
-        T x = a->get, y = b->get;                                                                                       \
-        d->cause = RDN_DEFINED;                                                                                         \
-        if (unlikely(builtin(x, y, &d->get)))                                                                           \
-            fail(&r, in, d, RDN_CAUSE_OVERFLOW);                                                                        \
-        break;                                                                                                          \
+#define CHECKED(NAME, T, get, builtin)                                                                                 \
+    BINARY(NAME)                                                                                                       \
+        T x = a->get, y = b->get;                                                                                      \
+        d->cause = RDN_DEFINED;                                                                                        \
+        if (unlikely(builtin(x, y, &d->get)))                                                                          \
+            fail(&r, in, d, RDN_CAUSE_OVERFLOW);                                                                       \
+        break;                                                                                                         \
     }
-#define FLOAT(NAME, op)                                                                                                 \
-    case NAME: {                                                                                                        \
-        const struct rdn_cell *a = fetch(&r, in->a), *b = fetch(&r, in->b);                                             \
-        if (unlikely(a->cause | b->cause)) {                                                                            \
-            undefined2(&r, in, d);                                                                                      \
-            break;                                                                                                      \
-        }                                                                                                               \
-        d->f = a->f op b->f;                                                                                            \
-        d->cause = RDN_DEFINED;                                                                                         \
-        break;                                                                                                          \
+#define FLOAT(NAME, op)                                                                                                \
+    BINARY(NAME)                                                                                                       \
+        d->f = a->f op b->f;                                                                                           \
+        d->cause = RDN_DEFINED;                                                                                        \
+        break;                                                                                                         \
     }
 
 /* Runs the code of a node; a shared one that is not done yet is entered first. */

@@ -12,8 +12,8 @@ import os
 import random
 import re
 import struct
-import subprocess
 import sys
+from subprocess import run as run_process
 
 SHARED = os.environ.get('REDAN_SHARED') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../../shared')
 if not os.path.isdir(SHARED + '/reference'):
@@ -198,7 +198,7 @@ def main():
     nvec = len(cases)
     cases += random_cases(seed, count)
     text = ''.join(driver_line(e, b) + '\n' for e, b, _, _ in cases)
-    out = subprocess.run([driver], input=text.encode(), capture_output=True)
+    out = run_process([driver], input=text.encode(), capture_output=True)
     got = out.stdout.decode().split('\n')[:-1]
     bad, kinds = 0, {}
     for i, ((expr, b, want, ulp), g) in enumerate(zip(cases, got)):
