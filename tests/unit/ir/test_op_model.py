@@ -235,6 +235,10 @@ def make():
             call('min', 'min', t, [(g(), t) for _ in range(n)])
             call('max', 'max', t, [(g(), t) for _ in range(n)])
             call('clamp', 'clamp', t, [(g(), t) for _ in range(3)])
+    for zeros in ((0.0, -0.0), (-0.0, 0.0), (-0.0, 0.0, -0.0), (0.0, 0.0, -0.0)):       # the first of equals
+        for f in ('min', 'max'):
+            call(f, f, F, [(z, F) for z in zeros])
+        call('clamp', 'clamp', F, [(zeros[0], F), (zeros[1], F), (zeros[0], F)])
     logic()
     numbers()
     texts()
@@ -336,6 +340,8 @@ def texts():
             continue
         call('totext', 'text', TX, [(v, t)])
     case('symfind', ('int',), 2**32 - 1, [('nobody', TX)])
+    for c in E.SPACE + '\u200b\u1681\u2027\u202a\u2060\x1c\x00':     # every white space of chapter 8, and neighbours that are none
+        call('trim', 'trim', TX, [(c + 'a' + c + c, TX)])
 
 
 def arrays():
