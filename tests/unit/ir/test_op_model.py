@@ -239,6 +239,9 @@ def make():
         for f in ('min', 'max'):
             call(f, f, F, [(z, F) for z in zeros])
         call('clamp', 'clamp', F, [(zeros[0], F), (zeros[1], F), (zeros[0], F)])
+    for n in (-1, 0, 1, 63, 64, 65, I64MAX, I64MIN):
+        for f in ('shl', 'shr'):
+            call(f, f, I, [(-3, I), (n, I)])
     logic()
     numbers()
     texts()
