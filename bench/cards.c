@@ -46,9 +46,11 @@ __attribute__((noreturn)) static void die(const char *what, const redan_error *e
     exit(1);
 }
 
+enum { LOG_BYTES = 4096 };
 static void quiet(void *ctx, uint32_t level, const char *line) {
     (void)level;
-    snprintf(ctx, 512, "%s", line);
+    size_t n = strlen(ctx);
+    snprintf((char *)ctx + n, LOG_BYTES - n, "%s\n", line);
 }
 
 static void bank_open(struct bank *b, const char *rules, const char *plugin, bool patient, char *log) {
@@ -139,7 +141,7 @@ static void generate(struct bank *b, uint64_t i, struct txn *t) {
 }
 
 static int score(const char *rules, const char *plugin, const char *csv, uint64_t events) {
-    char log[512] = "";
+    char log[LOG_BYTES] = "";
     struct bank b = { 0 };
     struct txn t;
     redan_verdict v;
@@ -183,7 +185,7 @@ static void print_text(const char *s) {
 }
 
 static int bad(const char *rules, const char *plugin) {
-    char log[512] = "";
+    char log[LOG_BYTES] = "";
     struct bank b = { 0 };
     struct txn t;
     redan_verdict v;
@@ -204,8 +206,8 @@ static int bad(const char *rules, const char *plugin) {
     print_text(s.message);
     printf(",\"violation\":");
     print_text(s.nkept ? s.kept[s.nkept - 1].name : "");
-    printf(",\"log\":");
-    print_text(log);
+    printf(",\"hint\":");
+    print_text(strstr(log, "R4330") ? strstr(log, "R4330") : "");
     printf("}\n");
     bank_close(&b);
     return 0;
@@ -218,7 +220,7 @@ static int by_value(const void *a, const void *b) {
 
 /* From asking for the reload to the first event that the new text answered. */
 static int reload(const char *rules, const char *from_file, const char *to_file, uint32_t rounds) {
-    char log[512] = "";
+    char log[LOG_BYTES] = "";
     struct bank b = { 0 };
     struct txn t;
     redan_verdict v;

@@ -9,6 +9,7 @@
  * judge   ns per event over whole rounds, and p50 and p99 of single orders by the time-stamp counter
  * swap    text to last adoption, events judged by each lane against events offered, generations seen in order */
 #include "bench/order_flow.h"
+#include "host/host.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -188,7 +189,8 @@ struct worker {
     uint32_t index;
     _Atomic uint64_t generation;                         /* of the last verdict */
     atomic_bool *stop;
-    uint64_t offered, judged, backwards;
+    uint64_t offered, judged, counted, backwards;        /* counted: by the lane itself */
+    uint32_t cold;                                       /* windows of the last generation that started cold */
 };
 
 /* Lanes are paced at a rate a busy day has, so that the machine's cores are not all taken by waiting. */
@@ -229,6 +231,9 @@ static void *lane_main(void *arg) {
         }
         shift_ns += w->flow->events[w->flow->n - 1].order.ts - w->flow->events[0].order.ts + 1000;
     }
+    w->counted = l->seq;
+    for (uint32_t i = 0; i < l->b->rs->ir->nwindows; i++)
+        w->cold += l->b->cold[i];
     redan_lane_close(l);
     return NULL;
 }
@@ -282,7 +287,6 @@ static int swap(const struct options *o) {
     atomic_bool stop = false;
     if (redan_compile(e, "pretrade", text, len, NULL, &rs, &err) < 0 || redan_activate(e, rs, NULL, NULL, &err) < 0)
         die("compile", &err);
-    redan_release(rs);
     if (!flow_open(&f, e, o->flow, 200000, 1))
         return 1;
     start_lanes(e, &f, w, &stop);
@@ -295,13 +299,16 @@ static int swap(const struct options *o) {
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++)
         pthread_join(w[i].thread, NULL);
-    uint64_t offered = w[0].offered + w[1].offered, judged = w[0].judged + w[1].judged;
+    uint64_t offered = w[0].offered + w[1].offered, judged = w[0].judged + w[1].judged, counted = w[0].counted + w[1].counted;
+    uint32_t windows = rs->ir->nwindows, cold = w[0].cold > w[1].cold ? w[0].cold : w[1].cold;
     printf("{\"bench\":\"pretrade_swap\",\"swaps\":%u,\"total_us_p50\":%.1f,\"total_us_p99\":%.1f,\"compile_us_p50\":%.1f,\"publish_us_p50\":%.1f,"
-           "\"offered\":%" PRIu64 ",\"judged\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"out_of_order\":%" PRIu64 "}\n",
+           "\"offered\":%" PRIu64 ",\"judged\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"twice\":%" PRIu64 ",\"out_of_order\":%" PRIu64
+           ",\"windows\":%u,\"carried\":%u}\n",
            o->swaps, (double)percentile(total, o->swaps, 0.5) * 1e-3, (double)percentile(total, o->swaps, 0.99) * 1e-3,
            (double)percentile(compile, o->swaps, 0.5) * 1e-3, (double)percentile(publish, o->swaps, 0.5) * 1e-3, offered, judged, offered - judged,
-           w[0].backwards + w[1].backwards);
+           counted - judged, w[0].backwards + w[1].backwards, windows, windows - cold);
     flow_close(&f);
+    redan_release(rs);
     redan_close(e);
     free(total), free(compile), free(publish), free(text);
     return 0;
