@@ -186,6 +186,8 @@ static void load_failed(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_out
     rdn_note_take(&b, w->res, out);
     b.generation = g->number;
     b.sig = sig;
+    if (out == RDN_OUT_DIED)
+        b.status = WIFEXITED(w->wait_status) ? (uint32_t)WEXITSTATUS(w->wait_status) : 0;
     if (!g->done) {
         rdn_message_load(g->plugin, &b, &g->err);
         rdn_gen_fail(ps, g);

@@ -10,6 +10,7 @@
 #include <linux/capability.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +218,10 @@ int main(int argc, char **argv) {
     }
     if (rdn_set_pdeathsig() < 0 || rdn_close_from(RDN_CTL_FD + 1) < 0)
         fail(RDN_Z_ALONE, "close_range");
+    /* A host thread under SCHED_FIFO would pass its class on, and a looping plugin would own the machine. */
+    struct sched_param plain = { 0 };
+    if (sched_setscheduler(0, SCHED_OTHER, &plain) < 0)
+        fail(RDN_Z_ALONE, "sched_setscheduler");
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     const char *ns = option(argc, argv, "--ns");
     int how = ns ? atoi(ns) : RDN_NS_NONE;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kit.c: see kit.h. */
+#include "tests/sandbox/kit.h"
+#include <unistd.h>
+
+struct rdn_plugins *kit;
+static char folder[] = "/tmp/redan-kit-XXXXXX";
+
+int kit_setup(void **state) {
+    (void)state;
+    redan_error e = { 0 };
+    struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL };
+    int rc = rdn_plugins_open(&o, &kit, &e);
+    if (rc == REDAN_E_NOSUP) {
+        printf("%s %s\n", e.id, e.text);
+        exit(77);
+    }
+    if (rc < 0 || !mkdtemp(folder)) {
+        printf("%s %s %s\n", e.id, e.where, e.text);
+        return -1;
+    }
+    return 0;
+}
+
+int kit_teardown(void **state) {
+    (void)state;
+    char command[128];
+    rdn_plugins_close(kit);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+const char *kit_file(const char *name, const char *text) {
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    return path;
+}
+
+static struct rdn_plugin *try_open(struct rdn_plugin_spec *spec, const char *text, redan_error *e) {
+    struct rdn_plugin *p = NULL;
+    spec->name = spec->name ? spec->name : "f";
+    spec->file = kit_file("plugin.py", text);
+    return rdn_plugin_open(kit, spec, &p, e) < 0 ? NULL : p;
+}
+
+struct rdn_plugin *kit_open(struct rdn_plugin_spec spec, const char *text) {
+    redan_error e = { 0 };
+    struct rdn_plugin *p = try_open(&spec, text, &e);
+    if (!p)
+        fail_msg("%s %s:%u: %s\n%s", e.id, e.where, e.line, e.text, text);
+    return p;
+}
+
+redan_error kit_refused(struct rdn_plugin_spec spec, const char *text) {
+    redan_error e = { 0 };
+    struct rdn_plugin *p = try_open(&spec, text, &e);
+    if (p)
+        fail_msg("was accepted:\n%s", text);
+    return e;
+}
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int64_t kit_percentile(int64_t *v, size_t n, int percent) {
+    qsort(v, n, sizeof *v, by_value);
+    return v[(n - 1) * (size_t)percent / 100];
+}
+
+const struct rdn_plugin_status *kit_status(struct rdn_plugin *p) {
+    static struct rdn_plugin_status s;
+    rdn_plugin_status(p, &s);
+    return &s;
+}
+
+/* Runnable processes, this one included. */
+static int runnable(void) {
+    FILE *f = fopen("/proc/stat", "r");
+    char line[256];
+    int n = 0;
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "procs_running %d", &n);
+    if (f)
+        fclose(f);
+    return n;
+}
+
+void kit_judge(const char *what, int64_t value, int64_t bar) {
+    if (value <= bar)
+        return;
+    int most = 0, cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    for (int i = 0; i < 20; i++) {
+        int n = runnable();
+        most = n > most ? n : most;
+        usleep(10000);
+    }
+    if (most <= cpus)
+        fail_msg("%s: %.3f ms, at most %.3f ms allowed", what, (double)value / 1e6, (double)bar / 1e6);
+    printf("%s: %.3f ms is over %.3f ms, but %d processes want %d CPUs\n", what, (double)value / 1e6, (double)bar / 1e6, most, cpus);
+    skip();
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_limits.c: time and memory caps, and what happens after them. Prints the figures it judges. */
+#include "tests/sandbox/kit.h"
+#include <unistd.h>
+
+#define F0 "import redan\n@redan.plugin\ndef f() -> int:\n"
+static struct rdn_plugin_spec int_spec(void) { return (struct rdn_plugin_spec){ .ret = KIT_T(INT) }; }
+
+/* --- time ------------------------------------------------------------------------------------------------------- */
+
+/* Each way to be late, its end, and whether the same worker goes on. */
+static const struct { const char *note, *text; enum rdn_outcome end; bool same_worker; } abuses[] = {
+    { "endless loop", F0 "    while True: pass\n", RDN_OUT_TIMEOUT, true },
+    { "regular expression", "import redan, re\n@redan.plugin\ndef f() -> int:\n    re.match('(a+)+$', 'a' * 40 + 'b')\n    return 1\n", RDN_OUT_TIMEOUT, true },
+    { "bigint to text", "import redan, sys\nsys.set_int_max_str_digits(0)\n@redan.plugin\ndef f() -> int:\n    x = 1\n    while True: x = x * 3 + len(str(x))\n",
+      RDN_OUT_TIMEOUT, true },
+    { "swallows Exception", F0 "    while True:\n        try:\n            while True: pass\n        except Exception: pass\n", RDN_OUT_TIMEOUT, true },
+    { "swallows BaseException", F0 "    while True:\n        try:\n            x = 0\n            while True: x += 1\n        except BaseException: pass\n", RDN_OUT_KILLED, false },
+    { "a loop in C", F0 "    return sum(range(10**12))\n", RDN_OUT_KILLED, false },
+    { "denied calls", "import redan, os\n@redan.plugin\ndef f() -> int:\n    while True:\n        try: os.getppid()\n        except OSError: pass\n",
+      RDN_OUT_DIED, false },
+};
+
+static void late(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof abuses / sizeof *abuses; i++) {
+        struct rdn_plugin_spec s = int_spec();
+        s.time_cap_ns = 20 * KIT_MS;
+        s.grace_ms = 60;                                /* a busy machine must not turn a soft stop into a kill */
+        struct rdn_plugin *p = kit_open(s, abuses[i].text);
+        struct rdn_wire_value got;
+        int64_t start = rdn_mono_ns();
+        enum rdn_outcome out = rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got);
+        int64_t took = rdn_mono_ns() - start;
+        enum rdn_outcome end = rdn_plugin_settle(p, 0, 3000 * KIT_MS);
+        if ((out != RDN_OUT_TIMEOUT && out != RDN_OUT_DIED) || end != abuses[i].end)
+            fail_msg("%s: %s, then %s", abuses[i].note, rdn_outcome_text(out), rdn_outcome_text(end));
+        if (took > 500 * KIT_MS)
+            fail_msg("%s: the lane waited %.1f ms", abuses[i].note, (double)took / 1e6);
+        if ((kit_status(p)->restarts == 0) != abuses[i].same_worker)
+            fail_msg("%s: %llu restarts", abuses[i].note, (unsigned long long)kit_status(p)->restarts);
+        rdn_plugin_close(p);
+    }
+}
+
+enum { OVERSHOOTS = 60 };
+static void overshoot(void **state) {
+    (void)state;
+    struct rdn_plugin *p = kit_open(int_spec(), F0 "    while True: pass\n");
+    int64_t over[OVERSHOOTS], usable[OVERSHOOTS];
+    struct rdn_wire_value got;
+    for (int i = 0; i < OVERSHOOTS; i++) {
+        int64_t deadline = rdn_mono_ns() + 5 * KIT_MS;
+        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, deadline, &got), RDN_OUT_TIMEOUT);
+        over[i] = rdn_mono_ns() - deadline;
+        rdn_plugin_settle(p, 0, 1000 * KIT_MS);
+        usable[i] = rdn_mono_ns() - deadline;
+        rdn_plugin_resume(p);                           /* the breaker would open after three */
+    }
+    int64_t p50 = kit_percentile(over, OVERSHOOTS, 50), p99 = kit_percentile(over, OVERSHOOTS, 99);
+    printf("deadline overshoot: p50 %.3f ms, p99 %.3f ms; worker usable again: p50 %.3f ms\n", (double)p50 / 1e6, (double)p99 / 1e6,
+           (double)kit_percentile(usable, OVERSHOOTS, 50) / 1e6);
+    rdn_plugin_close(p);
+    kit_judge("deadline overshoot p50", p50, KIT_MS);
+}
+
+/* A stop signal that comes after its call was answered must not hit the next one: answers race with the deadline here. */
+static void late_stop(void **state) {
+    (void)state;
+    struct rdn_wire_param in = { "n", KIT_T(INT) };
+    struct rdn_plugin_spec s = int_spec();
+    s.params = &in;
+    s.nparams = 1;
+    struct rdn_plugin *p = kit_open(s, "import redan\n@redan.plugin\ndef f(n: int) -> int:\n    s = 0\n    for i in range(n): s += i\n    return s\n");
+    struct rdn_wire_value slow = { .i = 3000 }, quick = { .i = 10 }, got;
+    int lates = 0;
+    for (int i = 0; i < 200; i++) {
+        lates += rdn_plugin_call(p, 0, &slow, 1, 0, rdn_mono_ns() + 20000 + i * 1000, &got) == RDN_OUT_TIMEOUT;
+        rdn_plugin_settle(p, 0, 1000 * KIT_MS);
+        rdn_plugin_resume(p);
+        enum rdn_outcome out = rdn_plugin_call(p, 0, &quick, 1, 0, 0, &got);
+        if (out != RDN_OUT_VALUE || got.i != 45)
+            fail_msg("call %d after %d late ones: %s", i, lates, rdn_outcome_text(out));
+    }
+    printf("%d of 200 calls were late\n", lates);
+    assert_true(lates > 0);
+    rdn_plugin_close(p);
+}
+
+/* --- breaker and quarantine ------------------------------------------------------------------------------------- */
+
+static void tripped(void **state) {
+    (void)state;
+    struct rdn_plugin_spec s = int_spec();
+    s.time_cap_ns = 5 * KIT_MS;
+    struct rdn_plugin *p = kit_open(s, "import redan\nn = 0\n@redan.plugin\ndef f() -> int:\n    global n\n    n += 1\n    while n <= 3: pass\n    return n\n");
+    struct rdn_wire_value got;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_TIMEOUT);
+        rdn_plugin_settle(p, 0, 1000 * KIT_MS);
+    }
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_TRIPPED);
+    assert_true(kit_status(p)->tripped);
+    usleep(1050000);
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);          /* the trial call */
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);
+    assert_false(kit_status(p)->tripped);
+    rdn_plugin_close(p);
+}
+
+static void quarantined(void **state) {
+    (void)state;
+    struct rdn_plugin *p = kit_open(int_spec(), "import redan, os\n@redan.plugin\ndef f() -> int:\n    os._exit(1)\n");
+    struct rdn_wire_value got;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_DIED);
+        rdn_plugin_settle(p, 0, 2000 * KIT_MS);
+    }
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_QUARANTINED);
+    assert_true(kit_status(p)->quarantined);
+    assert_int_equal(rdn_plugin_reload(p, kit_file("good.py", F0 "    return 5\n"), NULL, NULL), 0);
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);
+    assert_int_equal(got.i, 5);
+    rdn_plugin_close(p);
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------- */
+
+#define FILL(expr, step) "import redan, ctypes\n@redan.plugin\ndef f() -> int:\n    a = []\n    n = 0\n    try:\n        while n < 64 << 20:\n" \
+    "            a.append(" expr ")\n            n += " step "\n    except MemoryError:\n        a.clear()\n    return n\n"
+static const struct { const char *note, *text; double least, most; } fills[] = {
+    { "4 KiB objects", FILL("bytearray(4096)", "4096"), 6.5, 8.6 },
+    { "512 KiB objects", FILL("bytearray(1 << 19)", "1 << 19"), 6.5, 8.6 },
+    { "tuples", FILL("(n, n + 1, n + 2)", "64 + 3 * 32 + 8"), 6.5, 8.6 },
+    { "numpy 64 KiB", "import numpy as np\n" FILL("np.ones(8192)", "65536"), 6.5, 8.6 },
+    { "numpy 4 MiB", "import numpy as np\n" FILL("np.ones(1 << 19)", "4 << 20"), 3.9, 8.6 },
+    { "one block", "import redan\n@redan.plugin\ndef f() -> int:\n    lo, hi = 0, 64 << 20\n    while hi - lo > 65536:\n        m = (lo + hi) // 2\n"
+      "        try:\n            b = bytearray(m)\n            del b\n            lo = m\n        except MemoryError: hi = m\n    return lo\n", 6.5, 8.6 },
+    { "C malloc", "import redan, ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\nm.argtypes = [ctypes.c_size_t]\n@redan.plugin\n"
+      "def f() -> int:\n    n = 0\n    while n < 64 << 20:\n        p = m(1 << 18)\n        if not p: return n\n        ctypes.memset(p, 1, 1 << 18)\n"
+      "        n += 1 << 18\n    return n\n", 6.5, 8.6 },
+    { "shared mapping", "import redan, ctypes\nm = ctypes.CDLL(None).mmap\nm.restype = ctypes.c_void_p\n"
+      "m.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]\n@redan.plugin\ndef f() -> int:\n    n = 0\n"
+      "    while m(None, 1 << 20, 3, 0x21, -1, 0) != 2**64 - 1 and n < 64 << 20: n += 1 << 20\n    return n\n", 0, 0 },
+};
+
+static void memory(void **state) {
+    (void)state;
+    static const char *const preload[] = { "numpy", "ctypes" };
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        struct rdn_plugin_spec s = int_spec();
+        s.group = "memory";
+        s.preload = preload;
+        s.npreload = 2;
+        s.time_cap_ns = 3000 * KIT_MS;
+        struct rdn_plugin *p = kit_open(s, fills[i].text);
+        struct rdn_wire_value got = { .i = 0 };
+        enum rdn_outcome out = rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got);
+        double mib = (double)got.i / 1048576.0;
+        printf("8 MiB cap, %-16s %.2f MiB\n", fills[i].note, mib);
+        if (out != RDN_OUT_VALUE || mib < fills[i].least || mib > fills[i].most)
+            fail_msg("%s: %s %.2f MiB; %s", fills[i].note, rdn_outcome_text(out), mib, kit_status(p)->error);
+        rdn_plugin_close(p);
+    }
+}
+
+/* After MemoryError the worker is as good as before. */
+static void memory_recovers(void **state) {
+    (void)state;
+    struct rdn_plugin *p = kit_open(int_spec(), F0 "    return len(b'x' * (1 << 24))\n");
+    struct rdn_wire_value got;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, rdn_mono_ns() + 50 * KIT_MS, &got), RDN_OUT_MEMORY);
+    assert_int_equal(kit_status(p)->restarts, 0);
+    if (!strstr(kit_status(p)->message, "R4305 plugin f gen 1 lane 0: memory cap 8 MiB reached at plugin.py:4 in f"))
+        fail_msg("%s", kit_status(p)->message);
+    rdn_plugin_close(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late), cmocka_unit_test(overshoot), cmocka_unit_test(late_stop), cmocka_unit_test(tripped),
+        cmocka_unit_test(quarantined), cmocka_unit_test(memory), cmocka_unit_test(memory_recovers),
+    };
+    return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
+}
