@@ -44,7 +44,7 @@ void rdn_line_close(struct rdn_line_reader *r) {
 
 void rdn_line_rules(struct rdn_line_reader *r, const struct rdn_ir *ir) { r->ir = ir; }
 
-__attribute__((format(printf, 2, 3))) static bool bad(struct rdn_line *l, const char *fmt, ...) {
+bool rdn_line_bad(struct rdn_line *l, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(l->why, sizeof l->why, fmt, ap);
@@ -220,7 +220,7 @@ static bool room_for_row(struct rdn_line_reader *r, uint32_t size, struct rdn_li
     if (r->row_size < size) {
         uint8_t *p = rdn_realloc(r->mem, r->row, r->row_size, size);
         if (!p)
-            return bad(l, "out of memory");
+            return rdn_line_bad(l, "out of memory");
         r->row = p;
         r->row_size = size;
     }
@@ -236,7 +236,7 @@ static bool read_fields(struct rdn_line_reader *r, const struct rdn_event *e, co
         while (i < e->nfields && (strlen(e->fields[i].name) != j->name_len || memcmp(e->fields[i].name, j->name, j->name_len) != 0))
             i++;
         if (i == e->nfields)
-            return bad(l, "%s has no field '%.*s'", e->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
+            return rdn_line_bad(l, "%s has no field '%.*s'", e->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
         given[i] = j;
     }
     for (uint32_t i = 0; i < e->nfields; i++) {
@@ -244,11 +244,11 @@ static bool read_fields(struct rdn_line_reader *r, const struct rdn_event *e, co
         struct rdn_cell c;
         if (!given[i] || given[i]->kind == RDN_JSON_NULL) {
             if (!x->optional)
-                return bad(l, "field %s is missing", x->name);
+                return rdn_line_bad(l, "field %s is missing", x->name);
             continue;
         }
         if (!rdn_line_value(&r->json, r->syms, given[i], x->type, r->array, &c))
-            return bad(l, "field %s has a value of another type", x->name);
+            return rdn_line_bad(l, "field %s has a value of another type", x->name);
         rdn_row_put(x, r->row, &c);
     }
     return true;
@@ -257,7 +257,7 @@ static bool read_fields(struct rdn_line_reader *r, const struct rdn_event *e, co
 static bool read_event(struct rdn_line_reader *r, const struct rdn_json *o, struct rdn_line *l) {
     uint32_t i = FIND(rdn_json_get(&r->json, o, "type"), r->ir->events, r->ir->nevents);
     if (i == UINT32_MAX)
-        return bad(l, "unknown event type");
+        return rdn_line_bad(l, "unknown event type");
     const struct rdn_event *e = &r->ir->events[i];
     const struct rdn_json *ts = rdn_json_get(&r->json, o, "ts"), *f = rdn_json_get(&r->json, o, "f");
     const struct rdn_type time = { .kind = RDN_K_TIME };
@@ -265,9 +265,9 @@ static bool read_event(struct rdn_line_reader *r, const struct rdn_json *o, stru
     if (!room_for_row(r, e->size, l))
         return false;
     if (!ts || !rdn_line_value(&r->json, r->syms, ts, &time, r->array, &c))
-        return bad(l, "ts is not a time");
+        return rdn_line_bad(l, "ts is not a time");
     if (f && f->kind != RDN_JSON_OBJECT)
-        return bad(l, "f is not an object");
+        return rdn_line_bad(l, "f is not an object");
     memcpy(r->row, &c.i, sizeof c.i);
     if (!read_fields(r, e, f, l))
         return false;
@@ -284,14 +284,14 @@ static bool read_columns(struct rdn_line_reader *r, const struct rdn_table *t, c
         for (uint32_t i = 0; i < t->ncols && !known; i++)
             known = strlen(t->cols[i].name) == j->name_len && memcmp(t->cols[i].name, j->name, j->name_len) == 0;
         if (!known)
-            return bad(l, "%s has no column '%.*s'", t->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
+            return rdn_line_bad(l, "%s has no column '%.*s'", t->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
     }
     for (uint32_t i = 0; i < t->ncols; i++) {
         const struct rdn_json *j = rdn_json_get(&r->json, vals, t->cols[i].name);
         if (!j)
-            return bad(l, "column %s is missing", t->cols[i].name);
+            return rdn_line_bad(l, "column %s is missing", t->cols[i].name);
         if (!rdn_line_value(&r->json, r->syms, j, t->cols[i].type, r->array, &l->vals[i]))
-            return bad(l, "column %s has a value of another type", t->cols[i].name);
+            return rdn_line_bad(l, "column %s has a value of another type", t->cols[i].name);
     }
     return true;
 }
@@ -299,17 +299,17 @@ static bool read_columns(struct rdn_line_reader *r, const struct rdn_table *t, c
 static bool read_row(struct rdn_line_reader *r, const struct rdn_json *o, struct rdn_line *l) {
     l->index = FIND(rdn_json_get(&r->json, o, "row"), r->ir->tables, r->ir->ntables);
     if (l->index == UINT32_MAX || !r->ir->tables[l->index].host)
-        return bad(l, "unknown host table");
+        return rdn_line_bad(l, "unknown host table");
     const struct rdn_table *t = &r->ir->tables[l->index];
     const struct rdn_json *key = rdn_json_get(&r->json, o, "key"), *vals = rdn_json_get(&r->json, o, "values");
     if (!key || key->kind != RDN_JSON_ARRAY || !vals || (vals->kind != RDN_JSON_OBJECT && vals->kind != RDN_JSON_NULL))
-        return bad(l, "malformed control line");
+        return rdn_line_bad(l, "malformed control line");
     if (key->n != t->nkeys)
-        return bad(l, "%s has %u key(s)", t->name, t->nkeys);
+        return rdn_line_bad(l, "%s has %u key(s)", t->name, t->nkeys);
     uint32_t i = 0;
     for (const struct rdn_json *j = rdn_json_first(&r->json, key); j; j = rdn_json_next(&r->json, j), i++)
         if (!rdn_line_value(&r->json, r->syms, j, t->keys[i].type, r->array, &l->keys[i]))
-            return bad(l, "key %s has a value of another type", t->keys[i].name);
+            return rdn_line_bad(l, "key %s has a value of another type", t->keys[i].name);
     l->none = vals->kind == RDN_JSON_NULL;
     if (!l->none && !read_columns(r, t, vals, l))
         return false;
@@ -319,14 +319,14 @@ static bool read_row(struct rdn_line_reader *r, const struct rdn_json *o, struct
 
 static bool read_setting(struct rdn_line_reader *r, const struct rdn_json *param, const struct rdn_json *call, const struct rdn_json *val, struct rdn_line *l) {
     if (!val || (param && param->kind != RDN_JSON_STRING) || (call && call->kind != RDN_JSON_STRING))
-        return bad(l, "malformed control line");
+        return rdn_line_bad(l, "malformed control line");
     l->index = param ? FIND(param, r->ir->params, r->ir->nparams) : FIND(call, r->ir->calls, r->ir->ncalls);
     if (l->index == UINT32_MAX)
-        return bad(l, "unknown %s", param ? "parameter" : "plugin");
+        return rdn_line_bad(l, "unknown %s", param ? "parameter" : "plugin");
     l->none = !param && val->kind == RDN_JSON_NULL;
     const struct rdn_type *t = param ? r->ir->params[l->index].type : r->ir->calls[l->index].rtype;
     if (!l->none && !rdn_line_value(&r->json, r->syms, val, t, r->array, &l->val))
-        return bad(l, "the value has another type");
+        return rdn_line_bad(l, "the value has another type");
     l->kind = param ? RDN_LINE_PARAM : RDN_LINE_CALL;
     return true;
 }
@@ -341,7 +341,7 @@ void rdn_line_read(struct rdn_line_reader *r, const char *line, size_t len, stru
         return;
     const struct rdn_json *o = rdn_json_read(&r->json, line, len);
     if (!o || o->kind != RDN_JSON_OBJECT) {
-        bad(ret, "%s", o ? "not an object" : r->json.why);
+        rdn_line_bad(ret, "%s", o ? "not an object" : r->json.why);
         return;
     }
     const struct rdn_json *param = rdn_json_get(&r->json, o, "param"), *call = rdn_json_get(&r->json, o, "plugin");

@@ -16,6 +16,8 @@ struct rdn_line {
     struct rdn_cell keys[8], vals[256];                  /* ROW */
     char why[200];                                       /* BAD */
 };
+/* Makes the line a bad one with its reason; answers false. */
+bool rdn_line_bad(struct rdn_line *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct rdn_line_reader;
 int  rdn_line_open(const struct rdn_mem *, struct rdn_syms *, struct rdn_line_reader **ret);
 void rdn_line_close(struct rdn_line_reader *);

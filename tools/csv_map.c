@@ -4,22 +4,11 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "tools/feed_in.h"
-#include <stdarg.h>
 #include <string.h>
 
 enum { COLUMNS = 256, ARRAY = 4096 * 8, ROW = 1 << 21 };
 struct cells { const char *p[COLUMNS]; uint32_t len[COLUMNS]; int n; };
 
-
-static bool bad(struct rdn_line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static bool bad(struct rdn_line *l, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(l->why, sizeof l->why, fmt, ap);
-    va_end(ap);
-    l->kind = RDN_LINE_BAD;
-    return false;
-}
 
 struct csv_map *csv_map_open(const char *path, bool lobster) {
     static const char names[] = "time,type,id,size,price,direction";
@@ -107,7 +96,7 @@ static void take_header(struct csv_map *m, const struct cells *c, struct rdn_lin
         for (k->at = 0; k->at < c->n && !same(c, k->at, k->name);)
             k->at++;
         if (k->at == c->n) {
-            bad(ret, "the header has no column '%.60s'", k->name);
+            rdn_line_bad(ret, "the header has no column '%.60s'", k->name);
             return;
         }
     }
@@ -234,7 +223,7 @@ static void take_row(struct csv_map *m, const struct csv_entry *e, const struct 
     int64_t ts;
     memset(m->row, 0, ev->size);
     if (!read_ts(&e->ts, c, &ts)) {
-        bad(ret, "column %.60s is not a time", e->ts.column.name);
+        rdn_line_bad(ret, "column %.60s is not a time", e->ts.column.name);
         return;
     }
     memcpy(m->row, &ts, sizeof ts);
@@ -245,7 +234,7 @@ static void take_row(struct csv_map *m, const struct csv_entry *e, const struct 
         if (x->optional && !f->constant && c->len[f->column.at] == 0)
             continue;
         if (!read_field(m, f, x->type, c, &v)) {
-            bad(ret, "field %.60s has a value of another type", f->name);
+            rdn_line_bad(ret, "field %.60s has a value of another type", f->name);
             return;
         }
         rdn_row_put(x, m->row, &v);
@@ -264,13 +253,13 @@ void csv_map_read(struct csv_map *m, const char *line, size_t len, struct rdn_li
     if (!len)
         return;
     if (len >= sizeof copy) {
-        bad(ret, "line longer than %zu bytes", sizeof copy);
+        rdn_line_bad(ret, "line longer than %zu bytes", sizeof copy);
         return;
     }
     memcpy(copy, line, len);
     copy[len] = 0;
     if (!rdn_utf8_valid(copy, len) || !split(copy, len, &c)) {
-        bad(ret, "not CSV");
+        rdn_line_bad(ret, "not CSV");
         return;
     }
     if (!m->has_header) {
@@ -280,7 +269,7 @@ void csv_map_read(struct csv_map *m, const char *line, size_t len, struct rdn_li
     uint32_t entry = 0, at = 0;
     for (struct csv_column *k; (k = next_column(m, &entry, &at));)
         if (k->at >= c.n) {
-            bad(ret, "column %.60s is missing", k->name);
+            rdn_line_bad(ret, "column %.60s is missing", k->name);
             return;
         }
     for (uint32_t i = 0; i < m->entries.n; i++)
