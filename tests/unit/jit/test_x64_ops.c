@@ -18,22 +18,30 @@ static struct rdn_ir *ir;
 static const struct rdn_type *t_b, *t_i, *t_f, *t_d[19];
 
 /* result and operands: i int, f float, d dec(2), b bool; a digit behind d: another scale */
-static const struct opcase { uint8_t op; char ret; uint8_t scale; const char *args; bool nary; } ops[] = {
-    {RDN_OP_ADD, 'i', 0, "ii", 0}, {RDN_OP_SUB, 'i', 0, "ii", 0}, {RDN_OP_MUL, 'i', 0, "ii", 0}, {RDN_OP_DIV, 'i', 0, "ii", 0}, {RDN_OP_MOD, 'i', 0, "ii", 0},
-    {RDN_OP_NEG, 'i', 0, "i", 0}, {RDN_OP_ABS, 'i', 0, "i", 0}, {RDN_OP_MIN, 'i', 0, "ii", 1}, {RDN_OP_MAX, 'i', 0, "ii", 1}, {RDN_OP_MIN, 'i', 0, "iii", 1},
-    {RDN_OP_BAND, 'i', 0, "ii", 0}, {RDN_OP_BOR, 'i', 0, "ii", 0}, {RDN_OP_BXOR, 'i', 0, "ii", 0}, {RDN_OP_BNOT, 'i', 0, "i", 0}, {RDN_OP_F2I, 'i', 0, "f", 0},
-    {RDN_OP_B2I, 'i', 0, "b", 0}, {RDN_OP_SEL, 'i', 0, "bii", 0},
-    {RDN_OP_ADD, 'f', 0, "ff", 0}, {RDN_OP_SUB, 'f', 0, "ff", 0}, {RDN_OP_MUL, 'f', 0, "ff", 0}, {RDN_OP_DIV, 'f', 0, "ff", 0}, {RDN_OP_NEG, 'f', 0, "f", 0},
-    {RDN_OP_ABS, 'f', 0, "f", 0}, {RDN_OP_MIN, 'f', 0, "ff", 1}, {RDN_OP_MAX, 'f', 0, "ff", 1}, {RDN_OP_MAX, 'f', 0, "fff", 1}, {RDN_OP_SQRT, 'f', 0, "f", 0},
-    {RDN_OP_FLOOR, 'f', 0, "f", 0}, {RDN_OP_CEIL, 'f', 0, "f", 0}, {RDN_OP_TRUNC, 'f', 0, "f", 0}, {RDN_OP_I2F, 'f', 0, "i", 0}, {RDN_OP_D2F, 'f', 0, "d", 0},
-    {RDN_OP_RATIO, 'f', 0, "dd", 0}, {RDN_OP_RATIO, 'f', 0, "di", 0}, {RDN_OP_RATIO, 'f', 0, "id", 0}, {RDN_OP_IRATIO, 'f', 0, "ii", 0}, {RDN_OP_SEL, 'f', 0, "bff", 0},
-    {RDN_OP_ADD, 'd', 2, "dd", 0}, {RDN_OP_SUB, 'd', 2, "dd", 0}, {RDN_OP_MUL, 'd', 4, "dd", 0}, {RDN_OP_MUL, 'd', 2, "id", 0}, {RDN_OP_MOD, 'd', 2, "dd", 0},
-    {RDN_OP_NEG, 'd', 2, "d", 0}, {RDN_OP_ABS, 'd', 2, "d", 0}, {RDN_OP_MIN, 'd', 2, "dd", 1}, {RDN_OP_MAX, 'd', 2, "dd", 1}, {RDN_OP_SEL, 'd', 2, "bdd", 0},
-    {RDN_OP_RESCALE, 'd', 5, "d", 0}, {RDN_OP_RESCALE, 'd', 3, "i", 0}, {RDN_OP_ADD, 'd', 2, "di", 0}, {RDN_OP_SUB, 'd', 2, "id", 0},
-    {RDN_OP_EQ, 'b', 0, "ii", 0}, {RDN_OP_NE, 'b', 0, "ii", 0}, {RDN_OP_LT, 'b', 0, "ii", 0}, {RDN_OP_LE, 'b', 0, "ii", 0}, {RDN_OP_GT, 'b', 0, "ii", 0}, {RDN_OP_GE, 'b', 0, "ii", 0},
-    {RDN_OP_EQ, 'b', 0, "ff", 0}, {RDN_OP_NE, 'b', 0, "ff", 0}, {RDN_OP_LT, 'b', 0, "ff", 0}, {RDN_OP_LE, 'b', 0, "ff", 0}, {RDN_OP_GT, 'b', 0, "ff", 0}, {RDN_OP_GE, 'b', 0, "ff", 0},
-    {RDN_OP_EQ, 'b', 0, "dd", 0}, {RDN_OP_NE, 'b', 0, "dd", 0}, {RDN_OP_LT, 'b', 0, "dd", 0}, {RDN_OP_LE, 'b', 0, "di", 0}, {RDN_OP_GT, 'b', 0, "id", 0}, {RDN_OP_GE, 'b', 0, "dd", 0},
-    {RDN_OP_EQ, 'b', 0, "bb", 0}, {RDN_OP_NE, 'b', 0, "bb", 0}, {RDN_OP_AND, 'b', 0, "bb", 0}, {RDN_OP_OR, 'b', 0, "bb", 0}, {RDN_OP_NOT, 'b', 0, "b", 0}, {RDN_OP_SEL, 'b', 0, "bbb", 0},
+enum form { PLAIN, LEFT, RIGHT, BOTH };                  /* op(inner(a, b), c); op(c, inner(a, b)); op(inner(a, b), inner(c, a)) */
+#define O(op, ret, scale, args, nary) {RDN_OP_##op, ret, scale, args, nary, 0, 0, PLAIN}
+#define T(op, ret, scale, args, inner, inner_scale, form) {RDN_OP_##op, ret, scale, args, false, RDN_OP_##inner, inner_scale, form}
+static const struct opcase { uint8_t op; char ret; uint8_t scale; const char *args; bool nary; uint8_t inner, inner_scale; enum form form; } ops[] = {
+    O(ADD, 'i', 0, "ii", 0), O(SUB, 'i', 0, "ii", 0), O(MUL, 'i', 0, "ii", 0), O(DIV, 'i', 0, "ii", 0), O(MOD, 'i', 0, "ii", 0),
+    O(NEG, 'i', 0, "i", 0), O(ABS, 'i', 0, "i", 0), O(MIN, 'i', 0, "ii", 1), O(MAX, 'i', 0, "ii", 1), O(MIN, 'i', 0, "iii", 1),
+    O(BAND, 'i', 0, "ii", 0), O(BOR, 'i', 0, "ii", 0), O(BXOR, 'i', 0, "ii", 0), O(BNOT, 'i', 0, "i", 0), O(F2I, 'i', 0, "f", 0),
+    O(B2I, 'i', 0, "b", 0), O(SEL, 'i', 0, "bii", 0),
+    O(ADD, 'f', 0, "ff", 0), O(SUB, 'f', 0, "ff", 0), O(MUL, 'f', 0, "ff", 0), O(DIV, 'f', 0, "ff", 0), O(NEG, 'f', 0, "f", 0),
+    O(ABS, 'f', 0, "f", 0), O(MIN, 'f', 0, "ff", 1), O(MAX, 'f', 0, "ff", 1), O(MAX, 'f', 0, "fff", 1), O(SQRT, 'f', 0, "f", 0),
+    O(FLOOR, 'f', 0, "f", 0), O(CEIL, 'f', 0, "f", 0), O(TRUNC, 'f', 0, "f", 0), O(I2F, 'f', 0, "i", 0), O(D2F, 'f', 0, "d", 0),
+    O(RATIO, 'f', 0, "dd", 0), O(RATIO, 'f', 0, "di", 0), O(RATIO, 'f', 0, "id", 0), O(IRATIO, 'f', 0, "ii", 0), O(SEL, 'f', 0, "bff", 0),
+    O(ADD, 'd', 2, "dd", 0), O(SUB, 'd', 2, "dd", 0), O(MUL, 'd', 4, "dd", 0), O(MUL, 'd', 2, "id", 0), O(MOD, 'd', 2, "dd", 0),
+    O(NEG, 'd', 2, "d", 0), O(ABS, 'd', 2, "d", 0), O(MIN, 'd', 2, "dd", 1), O(MAX, 'd', 2, "dd", 1), O(SEL, 'd', 2, "bdd", 0),
+    O(RESCALE, 'd', 5, "d", 0), O(RESCALE, 'd', 3, "i", 0), O(ADD, 'd', 2, "di", 0), O(SUB, 'd', 2, "id", 0),
+    T(MUL, 'd', 6, "ddd", MUL, 4, LEFT), T(MUL, 'd', 6, "ddd", MUL, 4, RIGHT), T(MUL, 'd', 8, "ddd", MUL, 4, BOTH),
+    T(ADD, 'd', 4, "ddd", MUL, 4, LEFT), T(SUB, 'd', 4, "ddd", MUL, 4, RIGHT), T(SUB, 'd', 4, "ddd", MUL, 4, BOTH),
+    T(MUL, 'd', 4, "ddd", ADD, 2, LEFT), T(MUL, 'd', 4, "idd", SUB, 2, RIGHT), T(ADD, 'd', 2, "ddi", SUB, 2, LEFT),
+    T(MUL, 'i', 0, "iii", ADD, 0, LEFT), T(SUB, 'i', 0, "iii", MUL, 0, BOTH), T(DIV, 'i', 0, "iii", SUB, 0, RIGHT),
+    T(MOD, 'i', 0, "iii", DIV, 0, BOTH), T(ADD, 'f', 0, "fff", MUL, 0, BOTH), T(DIV, 'f', 0, "fff", SUB, 0, RIGHT),
+    O(EQ, 'b', 0, "ii", 0), O(NE, 'b', 0, "ii", 0), O(LT, 'b', 0, "ii", 0), O(LE, 'b', 0, "ii", 0), O(GT, 'b', 0, "ii", 0), O(GE, 'b', 0, "ii", 0),
+    O(EQ, 'b', 0, "ff", 0), O(NE, 'b', 0, "ff", 0), O(LT, 'b', 0, "ff", 0), O(LE, 'b', 0, "ff", 0), O(GT, 'b', 0, "ff", 0), O(GE, 'b', 0, "ff", 0),
+    O(EQ, 'b', 0, "dd", 0), O(NE, 'b', 0, "dd", 0), O(LT, 'b', 0, "dd", 0), O(LE, 'b', 0, "di", 0), O(GT, 'b', 0, "id", 0), O(GE, 'b', 0, "dd", 0),
+    O(EQ, 'b', 0, "bb", 0), O(NE, 'b', 0, "bb", 0), O(AND, 'b', 0, "bb", 0), O(OR, 'b', 0, "bb", 0), O(NOT, 'b', 0, "b", 0), O(SEL, 'b', 0, "bbb", 0),
 };
 
 /* FIELD: an f64 one is pinned; MEMORY: a field that others keep out of the registers; OPTIONAL: a slot that C fills */
@@ -100,6 +108,13 @@ static rdn_id expression(const struct opcase *o, const enum place *places, const
     unsigned n = (unsigned)strlen(o->args);
     for (unsigned i = 0; i < n; i++)
         v[i] = operand(o->args[i], i, places[i], consts[i]);
+    if (o->form != PLAIN) {
+        const struct rdn_type *t = type_of(o->ret, o->inner_scale);
+        rdn_id x = node(o->inner, cell_type(o->ret), o->inner_scale, t, v[0], v[1], 0, 0), y = v[2];
+        if (o->form == BOTH)
+            y = node(o->inner, cell_type(o->ret), o->inner_scale, t, v[2], v[0], 0, 0);
+        return node(o->op, cell_type(o->ret), o->scale, type_of(o->ret, o->scale), o->form == RIGHT ? y : x, o->form == RIGHT ? x : y, 0, 0);
+    }
     if (o->nary)
         return rdn_ir_node_n(ir, o->op, cell_type(o->ret), o->scale, type_of(o->ret, o->scale), v, n, 0, 0, rdn_ir_span(ir, 0, 1), 0);
     return node(o->op, cell_type(o->ret), o->scale, type_of(o->ret, o->scale), v[0], v[1], v[2], 0);
@@ -214,7 +229,7 @@ static void compare(struct bench *k, const char *what) {
     compared++;
 }
 static void describe(char *out, size_t n, const struct opcase *o, const enum place *places, const struct rdn_cell *v) {
-    int at = snprintf(out, n, "%s->%c(", rdn_op_text(o->op), o->ret);
+    int at = snprintf(out, n, "%s%s%s->%c(", rdn_op_text(o->op), o->form ? " of " : "", o->form ? rdn_op_text(o->inner) : "", o->ret);
     for (unsigned i = 0; o->args[i]; i++)
         at += o->args[i] == 'f' ? snprintf(out + at, n - (size_t)at, "%s %.17g ", place_text[places[i]], v[i].f)
                                 : snprintf(out + at, n - (size_t)at, "%s %lld ", place_text[places[i]], (long long)v[i].i);
@@ -312,7 +327,7 @@ static const struct rdn_cell no_consts[3];
 static void test_fp_mode(void **state) {
     (void)state;
     const enum place places[3] = {FIELD, FIELD, FIELD};
-    const struct opcase mul = {RDN_OP_MUL, 'f', 0, "ff", 0};
+    const struct opcase mul = O(MUL, 'f', 0, "ff", 0);
     struct bench k = {0};
     redan_error err = {0};
     make_ir(&mul, places, no_consts);
@@ -352,7 +367,7 @@ static void wrong_rules(void *block, const uint8_t *row) {
 static void test_selfcheck_finds(void **state) {
     (void)state;
     const enum place places[3] = {FIELD, FIELD, FIELD};
-    const struct opcase add = {RDN_OP_ADD, 'i', 0, "ii", 0};
+    const struct opcase add = O(ADD, 'i', 0, "ii", 0);
     struct rdn_program *p;
     redan_error err = {0};
     make_ir(&add, places, no_consts);
