@@ -27,6 +27,7 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->prev = carve(&c, sizeof *b->prev, ir->nwindows);
     b->prev_gen = carve(&c, sizeof *b->prev_gen, ir->nwindows);
     b->prev_text = carve(&c, sizeof *b->prev_text, ir->nwindows);
+    b->accepts = carve(&c, sizeof *b->accepts, ir->nwindows);
     b->cold = carve(&c, sizeof *b->cold, ir->nwindows);
     b->code_seen = carve(&c, sizeof *b->code_seen, ir->ncodes);
     b->shadow_seen = carve(&c, sizeof *b->shadow_seen, ir->ncodes);

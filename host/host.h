@@ -52,6 +52,7 @@ struct redan_ruleset {
 
 enum rdn_mock_state { RDN_MOCK_NONE, RDN_MOCK_VALUE, RDN_MOCK_FAIL };
 struct rdn_mock { uint8_t state; struct rdn_cell val; char text[256]; };
+struct rdn_accept { uint32_t window; struct rdn_winput in; };   /* an accepted window that will change */
 struct rdn_code_src { const struct rdn_rule *rule; const struct rdn_action *act; };
 struct rdn_binding {
     struct redan_ruleset *rs;                            /* borrowed from the active record */
@@ -63,6 +64,7 @@ struct rdn_binding {
     struct rdn_cell *params; bool *param_set; char (*param_text)[256];
     struct rdn_mock *mocks;
     struct rdn_cell *prev; uint64_t *prev_gen; char (*prev_text)[256];
+    struct rdn_accept *accepts;                          /* as many as one event can feed */
     uint8_t *cold;                                       /* by window, after adoption: 1 started cold */
     struct rdn_key key;
     /* the verdict: bump arrays, reset by each call */

@@ -84,35 +84,19 @@ static void update_observed(struct rdn_binding *b, const struct rdn_event *e, in
     }
 }
 
-/* Windows whose inputs have been read and that wait for the others' (10.4). Entries live on the stack in blocks. */
-enum { ACCEPT_BLOCK = 32 };
-struct entry { uint32_t window; struct rdn_winput in; };
-
-static uint32_t read_accepted(struct rdn_binding *b, const struct rdn_event *e, uint32_t from, struct entry *ret, uint32_t *ret_n) {
-    uint32_t i = from;
-    for (*ret_n = 0; i < e->naccepted && *ret_n < ACCEPT_BLOCK; i++) {
-        struct entry *x = &ret[*ret_n];
+/* All conditions, keys and values are read before any of them changes (10.4). */
+static void update_accepted(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->naccepted; i++) {
+        struct rdn_accept *x = &b->accepts[n];
         x->window = e->accepted[i];
         enum rdn_enter how = rdn_exec_window(b->frame, x->window, &x->in);
         if (how == RDN_ENTER_SKIP)
             rdn_win_skip(b->wins[x->window]);
-        *ret_n += how == RDN_ENTER;
-    }
-    return i;
-}
-
-static void update_accepted(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
-    struct entry block[ACCEPT_BLOCK];
-    uint32_t n, done = read_accepted(b, e, 0, block, &n);
-    /* All conditions, keys and values are read before any window changes: a second block is read by recursion first. */
-    if (done < e->naccepted) {
-        struct rdn_event rest = *e;
-        rest.accepted += done;
-        rest.naccepted -= done;
-        update_accepted(b, &rest, now);
+        n += how == RDN_ENTER;
     }
     for (uint32_t i = 0; i < n; i++)
-        rdn_win_update(b->wins[block[i].window], block[i].in.key, now, &block[i].in.val, block[i].in.span);
+        rdn_win_update(b->wins[b->accepts[i].window], b->accepts[i].in.key, now, &b->accepts[i].in.val, b->accepts[i].in.span);
 }
 
 /* ---- score ---- */
