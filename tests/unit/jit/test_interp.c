@@ -3,9 +3,11 @@
  * positions for random rule sets; the same moment at which a let is first evaluated, which shows when a window changes
  * between two updates; never a call the naive order does not make, and none twice; explain's sub-values in the same order. */
 #include "tests/unit/unit.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "jit/exec.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { NFIELDS = 6, NLETS = 6, NCALL_LETS = 3, NRULES = 4, NWINDOWS = 3, MAXLOG = 1 << 16 };
@@ -593,7 +595,92 @@ static void test_backends(void **state) {
     rdn_arena_fini(&g.arena);
 }
 
+/* 256 lets, each an expression of height 200 over the one before, cost the lane no C stack: 32 KiB are enough. */
+static void *judge_chain(void *frame) {
+    struct row row = { .ts = 1, .a = 3 };
+    struct rdn_cell c;
+    rdn_exec_begin(frame, 0, (const uint8_t *)&row, 1, 1);
+    rdn_exec_rules(frame, RDN_EARLY);
+    rdn_exec_cause(frame, 0, &c);
+    return (void *)(uintptr_t)(rdn_frame_head(frame)->fired[0] & 1 && !c.cause && c.i);
+}
+
+static void test_chain(void **state) {
+    (void)state;
+    struct gen g = { .spans = 0 };
+    struct rdn_program *p = NULL;
+    struct rdn_frame *f = NULL;
+    redan_error e = { 0 };
+    seed = 3;
+    rdn_arena_init(&g.arena, &rdn_libc_mem);
+    assert_int_equal(rdn_syms_open(&g.syms, &rdn_libc_mem, 100), 0);
+    g.ir = rdn_ir_new(&g.arena, g.syms);
+    g.B = rdn_type_simple(g.ir->types, RDN_K_BOOL), g.I = rdn_type_simple(g.ir->types, RDN_K_INT), g.F = rdn_type_simple(g.ir->types, RDN_K_FLOAT);
+    g.D = rdn_type_dec(g.ir->types, 2), g.X = rdn_type_simple(g.ir->types, RDN_K_TEXT);
+    schema(&g);
+    struct rdn_cell one = { .i = 1 };
+    uint32_t k = rdn_ir_const(g.ir, RDN_TY_I64, 0, g.I, &one);
+    rdn_id id = mk(&g, RDN_OP_FIELD, g.I, 0, 0, 0, 0);
+    for (int i = 0; i < 256; i++) {
+        for (int h = 0; h < 200; h++)                    /* the deep side on the right: operands pile up */
+            id = mk(&g, RDN_OP_ADD, g.I, mk(&g, RDN_OP_CONST, g.I, 0, 0, 0, k), id, 0, 0);
+        g.ir->nodes.v[id].flags |= RDN_NODE_SHARED;
+        id = use_of(&g, id);
+    }
+    struct rdn_cell sum = { .i = 3 + 256 * 200 };
+    id = mk(&g, RDN_OP_EQ, g.B, id, mk(&g, RDN_OP_CONST, g.I, 0, 0, 0, rdn_ir_const(g.ir, RDN_TY_I64, 0, g.I, &sum)), 0, 0);
+    g.ir->nrules = 1;
+    g.ir->rules[0] = (struct rdn_rule){ .name = "r", .when = id };
+    rdn_ir_seal(g.ir);
+    struct rdn_helpers help = { .wread = wread, .call = call };
+    assert_int_equal(rdn_program_open(g.ir, "interp", &rdn_libc_mem, &p, &e), 0);
+    assert_int_equal(rdn_frame_open(p, &help, NULL, NULL, &rdn_libc_mem, &f, &e), 0);
+    pthread_attr_t attr;
+    pthread_t t;
+    void *good = NULL;
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, 32768), 0);
+    assert_int_equal(pthread_create(&t, &attr, judge_chain, f), 0);
+    pthread_join(t, &good);
+    pthread_attr_destroy(&attr);
+    assert_non_null(good);
+    rdn_frame_close(f);
+    rdn_program_close(p);
+    rdn_syms_close(g.syms);
+    rdn_arena_fini(&g.arena);
+}
+
+/* Every allocation fails once: an error, nothing leaked (ASan), and the next try succeeds. */
+static void test_no_memory(void **state) {
+    (void)state;
+    struct gen g = { .spans = 0 };
+    struct rdn_helpers help = { .wread = wread, .call = call };
+    seed = 11;
+    build(&g);
+    for (uint64_t n = 1;; n++) {
+        struct rdn_program *p = NULL;
+        struct rdn_frame *f = NULL;
+        redan_error e = { 0 };
+        rdn_fault_arm(n);
+        int rc = rdn_program_open(g.ir, "interp", &rdn_libc_mem, &p, &e);
+        if (!rc)
+            rc = rdn_frame_open(p, &help, NULL, &g.ir->params[0].val, &rdn_libc_mem, &f, &e);
+        uint64_t seen = rdn_fault_seen();
+        rdn_fault_arm(0);
+        check(rc == 0 || (rc == REDAN_E_NOMEM && e.code == rc && !f), "allocation %llu: %d", (unsigned long long)n, rc);
+        rdn_frame_close(f);
+        rdn_program_close(p);
+        if (!rc) {
+            check(seen < n && n > 10, "allocation %llu failed unnoticed", (unsigned long long)n);
+            break;
+        }
+    }
+    rdn_syms_close(g.syms);
+    rdn_arena_fini(&g.arena);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_backends) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random), cmocka_unit_test(test_backends), cmocka_unit_test(test_chain),
+                                        cmocka_unit_test(test_no_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
