@@ -68,7 +68,9 @@ struct rdn_winput { const struct rdn_key *key; struct rdn_cell val; int64_t span
 enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
 void rdn_exec_rules(struct rdn_frame *, enum rdn_phase);
 void rdn_exec_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);
-void rdn_exec_cause(struct rdn_frame *, uint32_t rule, struct rdn_cell *ret);    /* rule: index of ir->rules; .cause and .span of its undefined condition */
+/* Cause and place (.cause, .span) of an undefined condition; rule: index of ir->rules. Evaluates it again, so before accepted
+ * windows are updated; lets and calls keep what they have. */
+void rdn_exec_cause(struct rdn_frame *, uint32_t rule, struct rdn_cell *ret);
 
 /* explain: evaluates the rule's condition in interp and hands out its sub-values in order of evaluation (17.6). */
 typedef void rdn_trace_fn(void *ctx, const struct rdn_ir *, rdn_id node, const struct rdn_cell *);
