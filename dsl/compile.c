@@ -115,7 +115,7 @@ static void first_error(const struct rdn_dsl_diag *d, bool syntax, const char *f
 }
 
 static int give_up(int rc, redan_error *reterr) {
-    return rc == REDAN_E_FULL ? rdn_fail(reterr, FULL, "", "no room for more symbols") : rdn_fail(reterr, NOMEM, "", "out of memory");
+    return rc == REDAN_E_FULL ? rdn_fail(reterr, FULL, "R1002", "no room for more symbols") : rdn_fail(reterr, NOMEM, "", "out of memory");
 }
 
 static void give(const struct rdn_pass *c, bool any, struct rdn_dsl_result *ret) {

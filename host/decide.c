@@ -147,8 +147,10 @@ static void take_rule(struct tally *t, uint32_t rule, bool undefined) {
 static void keep_messages(struct rdn_binding *b, uint32_t from) {
     for (uint32_t i = from; i < b->ncodes; i++) {
         char buf[1025];
-        size_t n = b->src[i].act->has_msg ? rdn_render(b, b->src[i].act, buf, sizeof buf) : 0;
-        if (!n || b->texts_used + n > RDN_TEXTS_BYTES)
+        if (!b->src[i].act->has_msg)
+            continue;
+        size_t n = rdn_render(b, b->src[i].act, buf, sizeof buf);
+        if (b->texts_used + n > RDN_TEXTS_BYTES)
             continue;
         memcpy(b->texts + b->texts_used, buf, n);
         b->msg_at[i] = (uint32_t)b->texts_used;
@@ -190,6 +192,19 @@ void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, uint32_t event
 static void *no_growth(void *ctx, void *p, size_t was, size_t want) { return (void)ctx, (void)p, (void)was, (void)want, NULL; }
 static const struct rdn_mem fixed_mem = { NULL, no_growth };
 
+/* Into the caller's buffer, cut before a character that does not fit whole, and terminated. */
+static size_t hand_out(const char *text, size_t n, char *buf, size_t cap) {
+    if (!cap)
+        return n;
+    size_t fit = n;
+    if (n >= cap)
+        for (fit = cap - 1; fit && ((unsigned char)text[fit] & 0xc0) == 0x80; fit--)
+            ;
+    memcpy(buf, text, fit);
+    buf[fit] = 0;
+    return n;
+}
+
 size_t rdn_render(struct rdn_binding *b, const struct rdn_action *a, char *buf, size_t cap) {
     enum { MSG_MAX = 1024 };
     char room[8192];                                     /* longer than any cut message and one more text */
@@ -207,38 +222,36 @@ size_t rdn_render(struct rdn_binding *b, const struct rdn_action *a, char *buf, 
     if (out.n > MSG_MAX)
         while (n && ((unsigned char)room[n] & 0xc0) == 0x80)
             n--;
-    size_t fit = n < cap ? n : cap ? cap - 1 : 0;
-    memcpy(buf, room, fit);
-    if (cap)
-        buf[fit] = 0;
-    return n;
+    return hand_out(room, n, buf, cap);
 }
 
-const char *redan_code_name(redan_lane *l, uint32_t code) { return l->b && code < l->b->rs->ir->ncodes ? l->b->rs->ir->codes[code] : NULL; }
-const char *redan_rule_name(redan_lane *l, uint16_t rule) { return l->b && rule < l->b->rs->ir->nrules ? l->b->rs->ir->rules[rule].name : NULL; }
+const char *redan_code_name(redan_lane *l, uint32_t code) {
+    rdn_tag_lane(l, "redan_code_name");
+    return l->b && code < l->b->rs->ir->ncodes ? l->b->rs->ir->codes[code] : NULL;
+}
+
+const char *redan_rule_name(redan_lane *l, uint16_t rule) {
+    rdn_tag_lane(l, "redan_rule_name");
+    return l->b && rule < l->b->rs->ir->nrules ? l->b->rs->ir->rules[rule].name : NULL;
+}
 
 int redan_message(redan_lane *l, uint32_t i, char *buf, size_t cap) {
     struct rdn_binding *b = l->b;
-    if (!b || b->last_codes + i >= b->ncodes)
+    rdn_tag_lane(l, "redan_message");
+    if (!b || b->last_codes > b->ncodes || i >= b->ncodes - b->last_codes)
         return REDAN_E_INVAL;
     i += b->last_codes;
-    if (b->msg_gen[i] == b->gen) {
-        size_t fit = b->msg_len[i] < cap ? b->msg_len[i] : cap ? cap - 1 : 0;
-        memcpy(buf, b->texts + b->msg_at[i], fit);
-        if (cap)
-            buf[fit] = 0;
-        return (int)b->msg_len[i];
-    }
+    if (b->msg_gen[i] == b->gen)
+        return (int)hand_out(b->texts + b->msg_at[i], b->msg_len[i], buf, cap);
     if (b->src[i].act->has_msg)
         return (int)rdn_render(b, b->src[i].act, buf, cap);
-    if (cap)
-        buf[0] = 0;
-    return 0;
+    return (int)hand_out("", 0, buf, cap);
 }
 
 int redan_cause(redan_lane *l, uint32_t i, redan_undefined *ret) {
     struct rdn_binding *b = l->b;
-    if (!b || b->last_undefined + i >= b->nundefined)
+    rdn_tag_lane(l, "redan_cause");
+    if (!b || b->last_undefined > b->nundefined || i >= b->nundefined - b->last_undefined)
         return REDAN_E_INVAL;
     i += b->last_undefined;
     *ret = (redan_undefined){ .rule = b->undefined[i], .cause = b->causes[i].cause };

@@ -66,12 +66,16 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
     return 0;
 }
 
-int redan_plugin(redan_engine *e, const redan_plugin_options *o, redan_error *reterr) {
-    if (!o || o->size != sizeof *o || !o->name || !o->file)
-        return rdn_fail(reterr, INVAL, "", "redan_plugin_options needs .size, .name and .file");
+int redan_plugin(redan_engine *e, const redan_plugin_options *opt, redan_error *reterr) {
+    redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
+    int rc = rdn_options_copy(&o, opt, 0, "redan_plugin_options", reterr);
+    if (rc == 0 && (!o.name || !o.file))
+        rc = rdn_fail(reterr, INVAL, "", "redan_plugin_options needs .name and .file");
+    if (rc < 0)
+        return rc;
     rdn_tag_setup_begin(e, "redan_plugin");
     pthread_mutex_lock(&e->lock);
-    int rc = add_slot(e, o, reterr);
+    rc = add_slot(e, &o, reterr);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;

@@ -14,18 +14,31 @@ static void log_stderr(void *ctx, uint32_t level, const char *line) {
     fprintf(stderr, "redan: %s\n", line);
 }
 
+/* Every option struct begins so. */
+struct sized { uint32_t size, flags; };
+
+int rdn_options_copy(void *ret, const void *given, uint32_t flags, const char *name, redan_error *reterr) {
+    const struct sized *want = ret, *have = given;
+    if (!given)
+        return 0;
+    if (have->size < sizeof *have)
+        return rdn_fail(reterr, INVAL, "", "%s.size is %u", name, have->size);
+    for (uint32_t i = want->size; i < have->size; i++)
+        if (((const char *)given)[i])
+            return rdn_fail(reterr, INVAL, "", "%s has fields this version does not know", name);
+    if (have->flags & ~flags)
+        return rdn_fail(reterr, INVAL, "", "%s has flags this version does not know", name);
+    uint32_t size = want->size;
+    memcpy(ret, given, have->size < size ? have->size : size);
+    ((struct sized *)ret)->size = size;
+    return 0;
+}
+
 static int copy_options(const redan_options *opt, redan_options *ret, redan_error *reterr) {
     redan_options o = REDAN_OPTIONS_INIT;
-    if (opt) {
-        if (opt->size < sizeof(uint32_t) * 2)
-            return rdn_fail(reterr, INVAL, "", "redan_options.size is %u", opt->size);
-        size_t known = opt->size < sizeof o ? opt->size : sizeof o;
-        memcpy(&o, opt, known);
-        const char *tail = (const char *)opt + known;
-        for (size_t i = known; i < opt->size; i++)
-            if (tail[i - known])
-                return rdn_fail(reterr, INVAL, "", "redan_options has fields this version does not know");
-    }
+    int rc = rdn_options_copy(&o, opt, REDAN_PREFAULT, "redan_options", reterr);
+    if (rc < 0)
+        return rc;
     if (!o.lanes)
         o.lanes = 1;
     if (!o.max_syms)
@@ -295,11 +308,13 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
 }
 
 int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *act, uint64_t *ret_generation, redan_error *reterr) {
-    if (act && act->size < sizeof *act)
-        return rdn_fail(reterr, INVAL, "", "redan_activation.size is %u", act->size);
+    redan_activation a = REDAN_ACTIVATION_INIT;
+    int rc = rs ? rdn_options_copy(&a, act, 0, "redan_activation", reterr) : rdn_fail(reterr, INVAL, "", "no rule set");
+    if (rc < 0)
+        return rc;
     rdn_tag_setup_begin(e, "redan_activate");
     pthread_mutex_lock(&e->lock);
-    int rc = activate(e, rs, act ? act->expect : 0, false, ret_generation, reterr);
+    rc = activate(e, rs, a.expect, false, ret_generation, reterr);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;

@@ -108,7 +108,7 @@ struct redan_engine {
     struct rdn_bound events[RDN_EVENTS_MAX]; _Atomic uint32_t nevents;
     struct rdn_arena names;
     uint64_t generation;
-    _Atomic int64_t high_water; _Atomic bool has_high_water;
+    int64_t high_water; bool has_high_water;             /* of redan_route; under the lock */
     struct rdn_plugin_slot *plugins;
     struct rdn_plugins *workers;                         /* opened with the first plugin */
     bool offline;                                        /* tools: kernels and plugins without real-time deadlines */
@@ -129,6 +129,10 @@ struct redan_lane {
     pthread_t owner; bool owned;                         /* debug builds: the thread of the first [lane] call */
 };
 
+/* engine.c: an option struct of any version into the one of this version: an older caller's is shorter, a newer one's may be longer as
+ * long as what this version does not know is zero. `ret` holds the defaults (and .size) and is written only on success. `flags` are
+ * those this version knows. NULL `given`: the defaults. */
+int rdn_options_copy(void *ret, const void *given, uint32_t flags, const char *name, redan_error *);
 /* ruleset.c */
 int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,
                       struct redan_ruleset **ret, redan_error *);

@@ -10,7 +10,7 @@
 /* ---- thread tags ---- */
 #ifdef RDN_CHECK_TAGS
 __attribute__((noreturn)) static void broken(const char *call, const char *tag) {
-    fprintf(stderr, "redan: %s is [%s]: called from two threads at once\n", call, tag);
+    fprintf(stderr, "redan: %s is [%s]: called from two threads\n", call, tag);
     abort();
 }
 void rdn_tag_lane(struct redan_lane *l, const char *call) {
@@ -74,12 +74,11 @@ static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct
 
 int redan_lane_open(redan_engine *e, const redan_lane_options *opt, redan_lane **ret, redan_error *reterr) {
     redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
-    if (opt && opt->size != sizeof o)
-        return rdn_fail(reterr, INVAL, "", "redan_lane_options.size is %u", opt->size);
-    if (opt)
-        o = *opt;
+    int rc = rdn_options_copy(&o, opt, REDAN_LANE_MAY_WAIT, "redan_lane_options", reterr);
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&e->lock);
-    int rc = open_lane(e, &o, ret, reterr);
+    rc = open_lane(e, &o, ret, reterr);
     pthread_mutex_unlock(&e->lock);
     return rc;
 }
@@ -133,28 +132,22 @@ uint32_t rdn_route_lane(const struct redan_engine *e, const struct rdn_event *ev
     return key_hash(e, ev, row) % lanes;
 }
 
-static int64_t raise_high_water(struct redan_engine *e, int64_t ts) {
-    bool first = false;
-    if (atomic_compare_exchange_strong(&e->has_high_water, &first, true))
-        atomic_store(&e->high_water, ts);
-    int64_t h = atomic_load(&e->high_water);
-    while (h < ts && !atomic_compare_exchange_weak(&e->high_water, &h, ts))
-        ;
-    return h > ts ? h : ts;
-}
-
 int redan_route(redan_engine *e, uint32_t event, const void *data, uint32_t *ret_lane, int64_t *ret_now_ns) {
+    if (!data)
+        return REDAN_E_INVAL;
     pthread_mutex_lock(&e->lock);                        /* keeps the record alive: the caller is no lane */
     struct rdn_active *a = atomic_load_explicit(&e->active, memory_order_acquire);
     int16_t x = a && event < atomic_load_explicit(&e->nevents, memory_order_acquire) ? a->evmap[event] : -1;
     bool ok = x >= 0 && rdn_row_valid(&a->rs->ir->events[x], data, rdn_sym_count(e->syms));
-    if (ok)
+    if (ok) {
+        int64_t ts;
+        memcpy(&ts, data, sizeof ts);
+        if (!e->has_high_water || ts > e->high_water)
+            e->high_water = ts;
+        e->has_high_water = true;
         *ret_lane = rdn_route_lane(e, &a->rs->ir->events[x], data, e->opt.lanes);
+        *ret_now_ns = e->high_water;
+    }
     pthread_mutex_unlock(&e->lock);
-    if (!ok)
-        return REDAN_E_INVAL;
-    int64_t ts;
-    memcpy(&ts, data, sizeof ts);
-    *ret_now_ns = raise_high_water(e, ts);
-    return 0;
+    return ok ? 0 : REDAN_E_INVAL;
 }

@@ -147,18 +147,16 @@ static int build(struct redan_ruleset *rs, const char *name, const char *text, s
 int rdn_ruleset_open(struct redan_engine *e, const char *name, const char *text, size_t len, const redan_compilation *c,
                      struct redan_ruleset **ret, redan_error *reterr) {
     redan_compilation known = REDAN_COMPILATION_INIT;
-    if (c) {
-        if (c->size < sizeof(uint32_t) * 2 || c->size > sizeof known)
-            return rdn_fail(reterr, INVAL, "", "redan_compilation.size is %u", c->size);
-        memcpy(&known, c, c->size);
-    }
+    int rc = rdn_options_copy(&known, c, 0, "redan_compilation", reterr);
+    if (rc < 0)
+        return rc;
     struct redan_ruleset *rs = rdn_zalloc(&e->mem, sizeof *rs);
     if (!rs)
         return rdn_fail(reterr, NOMEM, "", "no memory for a rule set");
     rs->eng = e;
     rs->refs = 1;
     rdn_arena_init(&rs->arena, &e->mem);
-    int rc = build(rs, name, text, len, &known, reterr);
+    rc = build(rs, name, text, len, &known, reterr);
     if (rc < 0) {
         rdn_ruleset_unref(rs);
         return rc;

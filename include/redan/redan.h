@@ -209,8 +209,8 @@ typedef struct redan_verdict {
  * redan_eval: the lane is its own stream and keeps its own high-water time. redan_eval_at: `now_ns`
  * comes from redan_route. The row must stay as it is until the lane's next call: messages and texts are read from it.
  * redan_eval_batch: n rows of one event, `stride` bytes apart, in order, one verdict each in ret[0 ... n - 1]. It stops early,
- * with *ret_done rows judged, when the lane's room for codes is used up (go on with the rest) or, with INVAL, at a row that is
- * not valid. redan_message and redan_cause speak of the last row judged. */
+ * with *ret_done rows judged, after a row with emits and when the lane's room for codes is used up (returns OK: go on with the
+ * rest) or, with INVAL, at a row that is not valid; *ret_done is always written. redan_message and redan_cause speak of the last row judged. */
 REDAN_API int redan_eval(redan_lane *, uint32_t event, const void *data, redan_verdict *ret);
 REDAN_API int redan_eval_at(redan_lane *, uint32_t event, const void *data, int64_t now_ns,
                             redan_verdict *ret);
@@ -218,7 +218,7 @@ REDAN_API int redan_eval_batch(redan_lane *, uint32_t event, const void *base, s
                                redan_verdict *ret, size_t *ret_done);
 
 /* About the lane's last verdict, off the hot path. [lane] Names are NULL past the end. redan_message
- * writes the message of code i, cut and terminated, and returns the bytes it has (0: no message).
+ * writes the message of code i, cut before a character that does not fit and terminated, and returns the bytes it has (0: no message).
  * redan_cause: cause 1 ... 8 of LANGUAGE.md chapter 6 and where it arose, worked out by `interp`. */
 REDAN_API const char *redan_code_name(redan_lane *, uint32_t code);
 REDAN_API const char *redan_rule_name(redan_lane *, uint16_t rule);
