@@ -170,7 +170,7 @@ static void memory_recovers(void **state) {
     struct rdn_plugin *p = kit_open(int_spec(), F0 "    return len(b'x' * (1 << 24))\n");
     struct rdn_wire_value got;
     for (int i = 0; i < 20; i++)
-        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, rdn_mono_ns() + 50 * KIT_MS, &got), RDN_OUT_MEMORY);
+        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_MEMORY);
     assert_int_equal(kit_status(p)->restarts, 0);
     if (!strstr(kit_status(p)->message, "R4305 plugin f gen 1 lane 0: memory cap 8 MiB reached at plugin.py:4 in f"))
         fail_msg("%s", kit_status(p)->message);

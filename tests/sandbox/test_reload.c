@@ -188,7 +188,7 @@ static void bare(void **state) {
         "import redan, os\n@redan.plugin\ndef f() -> str:\n    open_fds = []\n    for fd in range(64):\n        try: os.fstat(fd)\n"
         "        except OSError as e: open_fds.append(e.errno)\n    return f'{dict(os.environ)} {set(open_fds)}'\n");
     struct rdn_wire_value got;
-    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, rdn_mono_ns() + 50 * KIT_MS, &got), RDN_OUT_VALUE);
+    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);
     assert_string_equal(got.text.p, "{} {1}");          /* EPERM for each: the call itself is denied */
     rdn_plugin_close(p);
 }
