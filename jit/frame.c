@@ -71,8 +71,12 @@ static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64
 
 void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     uint32_t words = (f->head.ir->events[event].nrules + 63) / 64;
-    memset(f->head.fired, 0, words * sizeof *f->head.fired);
-    memset(f->head.undef, 0, words * sizeof *f->head.undef);
+    if (words <= 1) {                                    /* most events have at most 64 rules: no call for a store */
+        *f->head.fired = *f->head.undef = 0;
+    } else {
+        memset(f->head.fired, 0, words * sizeof *f->head.fired);
+        memset(f->head.undef, 0, words * sizeof *f->head.undef);
+    }
     begin(f, event, row, now, ts);
     if (f->prog->impl->begin)
         f->prog->impl->begin(f);

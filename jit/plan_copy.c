@@ -72,7 +72,8 @@ struct rdn_copy *rdn_copy_new(struct rdn_plan *pl) {
     c->pl = pl;
     c->memo = rdn_new_n(pl->arena, rdn_pid, n);
     c->constant = rdn_new_n(pl->arena, uint8_t, n);
-    c->cap = 64;
+    for (c->cap = 64; c->cap < n; c->cap *= 2)
+        ;
     c->table = rdn_new_n(pl->arena, uint32_t, c->cap);
     c->scratch = rdn_arena_alloc(pl->arena, FOLD_SCRATCH);
     if (!pl->nodes.n)
@@ -82,13 +83,19 @@ struct rdn_copy *rdn_copy_new(struct rdn_plan *pl) {
 }
 
 /* ---- hash consing ---- */
+static uint64_t fold_in(uint64_t h, uint64_t v) {
+    rdn_u128 m = (rdn_u128)(h ^ v) * 0x9fb21c651e98df25u;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
 static uint64_t node_hash(const struct rdn_plan *pl, const struct rdn_pnode *n) {
-    uint32_t k, head[3] = {(uint32_t)n->op << 16 | (uint32_t)n->type << 8 | n->scale, n->aux, 0};
+    uint64_t h = fold_in(0x9e3779b97f4a7c15u ^ (uint64_t)n->op << 16 ^ (uint64_t)n->type << 8 ^ n->scale, (uint64_t)n->aux << 32 | n->c);
+    if (n->op == RDN_OP_CONST)
+        return fold_in(h, (uint64_t)n->lo);
+    uint32_t k;
     const rdn_pid *args = rdn_pargs(pl, n, &k);
-    head[2] = n->op == RDN_OP_CONST ? 0 : n->c;
-    uint64_t h = rdn_fnv64(head, sizeof head);
-    h = n->op == RDN_OP_CONST ? rdn_fnv64_more(h, &n->lo, 8) : rdn_fnv64_more(h, args, k * sizeof *args);
-    return rdn_mix64(h);
+    for (uint32_t i = 0; i < k; i++)
+        h = fold_in(h, args[i]);
+    return h;
 }
 static bool node_same(const struct rdn_plan *pl, const struct rdn_pnode *x, const struct rdn_pnode *y) {
     uint32_t kx, ky;

@@ -14,10 +14,14 @@
 #include "jit/exec_impl.h"
 
 struct key_slot { uint64_t gen; bool good; struct rdn_key key; };       /* the key is the last member: only the words in use exist */
+struct block { uint8_t *p; uint64_t *taint; const uint64_t *fired; };   /* of one event type, 64-byte aligned, and places in it */
 struct rdn_run {
     const struct rdn_unit *unit;
     const struct rdn_unit_event *ev;                     /* of the event in work */
-    uint8_t *block, **blocks;                            /* one an event type, 64-byte aligned */
+    uint8_t *block;
+    uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
+    const uint64_t *fired;
+    struct block *blocks;
     uint8_t *keys; size_t key_bytes;                     /* key_slot i at keys + i * key_bytes */
     uint64_t gen;                                        /* of the event in work */
     bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */
@@ -33,7 +37,7 @@ static size_t slot_bytes(const struct rdn_unit *u) {
 
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
-    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(uint8_t *)), keys = slot_bytes(u) * u->max_keys, n;
+    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct block)), keys = slot_bytes(u) * u->max_keys, n;
     n = 64 + head + ptrs + keys;
     for (uint32_t e = 0; e < events; e++)
         n += rdn_block_bytes(u->events[e].plan);
@@ -43,12 +47,13 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     uint8_t *p = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     struct rdn_run *r = (struct rdn_run *)(void *)p;
     *r = (struct rdn_run){.unit = u, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
-    r->blocks = (uint8_t **)(void *)(p += head);
+    r->blocks = (struct block *)(void *)(p += head);
     r->keys = p += ptrs;
     p += keys;
     for (uint32_t e = 0; e < events; e++) {
-        r->blocks[e] = p;
-        p += rdn_block_bytes(u->events[e].plan);
+        const struct rdn_plan *pl = u->events[e].plan;
+        r->blocks[e] = (struct block){p, (uint64_t *)(void *)(p + rdn_block_taint(pl)), (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
+        p += rdn_block_bytes(pl);
     }
     f->x = r;
     rdn_run_params(f);
@@ -64,9 +69,8 @@ void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *re
 
 /* ---- slots and taint ---- */
 static int64_t *slot_at(uint8_t *block, uint32_t slot) { return (int64_t *)(void *)(block + rdn_block_slot(slot)); }
-static uint64_t *taint_of(const struct rdn_run *r) { return (uint64_t *)(void *)(r->block + rdn_block_taint(r->ev->plan)); }
 static uint32_t *flags_of(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
-const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return taint_of(f->x); }
+const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->taint; }
 
 /* False: the value has no 8-byte form. */
 static bool store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *c) {
@@ -83,7 +87,7 @@ static bool store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn
 }
 static void taint_set(struct rdn_run *r, uint32_t dep) {
     const struct rdn_plan *pl = r->ev->plan;
-    uint64_t *t = taint_of(r);
+    uint64_t *t = r->taint;
     if (dep == RDN_NO_DEP)
         return;
     for (uint32_t w = 0; w < pl->dep_words; w++)
@@ -98,7 +102,7 @@ void rdn_run_params(struct rdn_frame *f) {
         const struct rdn_plan *pl = r->unit->events[e].plan;
         for (uint32_t i = 0; i < pl->params.n; i++) {
             const struct rdn_pnode *n = &pl->nodes.v[pl->params.v[i]];
-            store(r->blocks[e], n->slot, n->type, &f->head.params[n->aux]);
+            store(r->blocks[e].p, n->slot, n->type, &f->head.params[n->aux]);
         }
     }
 }
@@ -145,7 +149,7 @@ static inline bool item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) 
     uint32_t bit = pl->nrules + item;
     need_items(f);
     *ret = *slot_at(r->block, pl->nodes.v[pl->items.v[item]].slot);
-    return !(taint_of(r)[bit / 64] >> bit % 64 & 1);
+    return !(r->taint[bit / 64] >> bit % 64 & 1);
 }
 
 /* The value of a leaf or item; false when it has none here. */
@@ -356,7 +360,7 @@ static uint64_t rule_bits(const struct rdn_plan *pl, uint32_t w) {
 static void early_rules(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    const uint64_t *fired = (const uint64_t *)(const void *)(r->block + rdn_block_fired(pl)), *taint = taint_of(r);
+    const uint64_t *fired = r->fired, *taint = r->taint;
     if (r->ev->operands)
         need_items(f);
     run_gathers(f);
@@ -414,15 +418,18 @@ static bool native_alive(const struct rdn_run *r) { return *r->unit->alive != 0;
 
 void rdn_run_begin(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
+    const struct block *b = &r->blocks[f->head.event];
     r->gen++;
     r->ev = &r->unit->events[f->head.event];
-    r->block = r->blocks[f->head.event];
+    r->block = b->p;
+    r->taint = b->taint;
+    r->fired = b->fired;
     r->items_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
-    *flags_of(r) = 0;
-    uint64_t *t = taint_of(r);
-    for (uint32_t w = 0; w < r->ev->plan->dep_words; w++)
-        t[w] = 0;
+    if (*flags_of(r)) {                                  /* of the last event of this type */
+        *flags_of(r) = 0;
+        memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
+    }
     r->fp_bad = !rdn_fpmode_ok(rdn_fpmode_get());
     r->counts.fp_resets += r->fp_bad;
 }
