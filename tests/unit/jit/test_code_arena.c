@@ -2,22 +2,17 @@
  * Code memory: both kinds run code, no page is writable and executable, MDWE and a filter that denies PROT_EXEC, fork,
  * a full and a fragmented arena, poisoned memory after a drop. */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "child.h"
 #include "jit/code_arena.h"
 
 #ifndef PR_SET_MDWE
@@ -133,17 +128,6 @@ static void test_full_and_fragments(void **state) {
     rdn_code_arena_close(a);
 }
 
-/* Runs `f` in a child; returns its exit status, 128 + signal when it died of one. */
-static int in_child(int (*f)(void)) {
-    fflush(NULL);
-    pid_t pid = fork();
-    if (!pid)
-        _exit(f());
-    int st;
-    assert_int_equal(waitpid(pid, &st, 0), pid);
-    return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
-}
-
 static struct rdn_code_arena *parents;
 static struct rdn_code parents_code;
 
@@ -211,19 +195,8 @@ static void test_mdwe(void **state) {
     assert_int_equal(rc, 0);
 }
 
-/* mmap and mprotect with PROT_EXEC answer EACCES, as under SELinux without execmem. */
 static int child_noexec(void) {
-    struct sock_filter f[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog prog = {sizeof f / sizeof *f, f};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+    if (!deny_exec())
         return 77;
     redan_error err = {0};
     struct rdn_code_arena *a = NULL;

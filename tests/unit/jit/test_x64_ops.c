@@ -10,6 +10,7 @@
 #include "jit/frame.h"
 #include "jit/run.h"
 #include "jit/selfcheck.h"
+#include "child.h"
 #include "jit_fake.h"
 
 static struct rdn_syms *syms;
@@ -382,13 +383,71 @@ static void test_selfcheck_finds(void **state) {
     rdn_arena_fini(&arena);
 }
 
+/* Where nothing may be executable, `auto` takes interp and says why; `x64` is refused. */
+static int child_noexec(void) {
+    const enum place places[3] = {FIELD, FIELD, FIELD};
+    const struct opcase add = O(ADD, 'i', 0, "ii", 0);
+    struct rdn_program *p = NULL;
+    redan_error err = {0};
+    make_ir(&add, places, no_consts);
+    if (!deny_exec())
+        return 77;
+    if (rdn_program_open(ir, "x64", &rdn_libc_mem, &p, &err) != REDAN_E_NOSUP || strcmp(err.id, "R2101"))
+        return 1;
+    if (rdn_program_open(ir, "auto", &rdn_libc_mem, &p, &err) || strcmp(rdn_program_info(p)->backend, "interp"))
+        return 2;
+    const char *want = "R2101 no executable memory (mmap: Permission denied)";
+    return strcmp(rdn_program_info(p)->note, want) ? 3 : 0;
+}
+static void test_no_executable_memory(void **state) {
+    (void)state;
+    int rc = in_child(child_noexec);
+    if (rc == 77)
+        skip();
+    assert_int_equal(rc, 0);
+}
+
+/* A forked child has no code any more: it is told to close, and until then judges through interp. */
+static struct bench forked;
+static int child_judges(void) {
+    for (int64_t v = -2; v <= 2; v++) {
+        forked.params[P_EXPECT].i = 7 + v;
+        rdn_frame_params_changed(forked.fx);
+        rdn_exec_begin(forked.fx, 0, forked.row, 5, 5);
+        rdn_exec_rules(forked.fx, RDN_EARLY);
+        if ((rdn_frame_head(forked.fx)->fired[0] & 3) != (v == 0 ? 1u : v > 0 ? 2u : 0u))
+            return 1;
+    }
+    return 0;
+}
+static void test_forked_child(void **state) {
+    (void)state;
+    const enum place places[3] = {FIELD, FIELD, FIELD};
+    const struct opcase add = O(ADD, 'i', 0, "ii", 0);
+    redan_error err = {0};
+    make_ir(&add, places, no_consts);
+    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &forked.px, &err), 0);
+    assert_int_equal(rdn_frame_open(forked.px, &fake_helpers, &forked.lane, forked.params, &rdn_libc_mem, &forked.fx, &err), 0);
+    forked.row = calloc(1, ir->events[0].size);
+    struct rdn_cell three = {.i = 3}, four = {.i = 4};
+    put(&forked, 'i', 0, FIELD, &three);
+    put(&forked, 'i', 1, FIELD, &four);
+    assert_int_equal(child_judges(), 0);
+    assert_int_equal(in_child(child_judges), 0);
+    free(forked.row);
+    rdn_frame_close(forked.fx);
+    rdn_program_close(forked.px);
+    rdn_arena_fini(&arena);
+}
+
 int main(void) {
     if (rdn_cpu_lacks()) {
         printf("skipped: this CPU lacks %s\n", rdn_cpu_lacks());
         return 77;
     }
     rdn_syms_open(&syms, &rdn_libc_mem, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_fp_mode), cmocka_unit_test(test_selfcheck_finds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_fp_mode), cmocka_unit_test(test_selfcheck_finds),
+                                       cmocka_unit_test(test_no_executable_memory), cmocka_unit_test(test_forked_child)};
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     rdn_syms_close(syms);
     return rc;
