@@ -50,7 +50,7 @@ static int format_file(const char *path, bool only_check) {
 int cmd_fmt(int argc, char **argv) {
     static const struct opt opts[] = { { "--check", OPT_FLAG, "" }, { NULL, OPT_FLAG, NULL } };
     struct args a;
-    if (!args_read(&a, "fmt", argc, argv, opts) || !args_words(&a, 1, 8))
+    if (!args_read(&a, "fmt", argc, argv, opts) || !args_words(&a, 1, sizeof a.words / sizeof *a.words))
         return EXIT_USAGE;
     int rc = EXIT_GOOD;
     for (int i = 0; i < a.nwords; i++) {

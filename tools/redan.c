@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     if (argc < 2)
         return help(stderr);
     const char *verb = argv[1];
-    if (strcmp(verb, "help") == 0 || strcmp(verb, "--help") == 0)
+    if (strcmp(verb, "help") == 0 || strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)
         return argc > 2 ? help_on(argv[2]) : help(stdout);
     if (strcmp(verb, "--version") == 0) {
         printf("redan %u.%u.%u\n", redan_version() >> 16, redan_version() >> 8 & 255, redan_version() & 255);
@@ -60,6 +60,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < NVERBS; i++) {
         if (strcmp(verbs[i].name, verb) != 0)
             continue;
+        if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
+            return help_on(verb);
         int rc = verbs[i].fn(argc - 1, argv + 1);
         return fflush(stdout) == 0 && !ferror(stdout) ? rc : EXIT_FINDINGS;
     }

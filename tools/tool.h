@@ -17,7 +17,7 @@ enum opt_kind { OPT_FLAG, OPT_VALUE };
 struct opt { const char *name; enum opt_kind kind; const char *help; };
 struct args {
     const char *verb;
-    const char *words[8]; int nwords;                    /* what is no option */
+    const char *words[512]; int nwords;                  /* what is no option; `fmt` takes a tree of files */
     struct { const char *name, *value; } given[64]; int ngiven;
 };
 /* False after a message on standard error: usage. `opts` ends with a NULL name; --json, --color and --progress are known to all. */
