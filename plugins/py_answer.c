@@ -224,4 +224,5 @@ void rdn_py_call(struct rdn_worker *w) {
     else
         call_rows(nrows);
     rdn_py_cursors_end();
+    rdn_py_alloc_report(w->res);
 }

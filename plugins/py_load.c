@@ -125,7 +125,10 @@ static bool load(struct rdn_worker *w) {
 
 void rdn_py_load(struct rdn_worker *w) {
     rdn_py.w = w;
-    if (load(w))
+    rdn_py_alloc_begin();
+    bool ok = load(w);
+    rdn_py_alloc_report(w->res);
+    if (ok)
         return;
     bool signature = PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && !rdn_py.call;
     uint32_t st = rdn_py_take_error();

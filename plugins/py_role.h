@@ -3,7 +3,8 @@
  *
  *   py_zygote.c   start, preload, freeze; the role table       py_module.c  the module _redan: log, data, now, soft stop
  *   py_load.c     compile, bind, prepare the columns           py_args.c    columns -> arguments
- *   py_answer.c   answers -> columns                           py_error.c   exceptions and places */
+ *   py_answer.c   answers -> columns                           py_error.c   exceptions and places
+ *   py_alloc.c    counts memory, for messages */
 #ifndef RDN_PY_ROLE_H
 #define RDN_PY_ROLE_H
 #include <Python.h>
@@ -42,6 +43,9 @@ void rdn_py_push(PyObject **list, PyObject *item);
 PyObject *rdn_py_log(void);                             /* a new redan.Log */
 PyObject *rdn_py_soft_stop(void);                       /* the SIGUSR1 handler */
 
+void rdn_py_alloc_hook(void);                           /* before the interpreter starts */
+void rdn_py_alloc_begin(void);                          /* in the worker: count from here */
+void rdn_py_alloc_report(struct rdn_res *);
 void rdn_py_load(struct rdn_worker *);
 void rdn_py_call(struct rdn_worker *);
 

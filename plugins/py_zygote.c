@@ -39,6 +39,7 @@ static unsigned init_interpreter(const struct rdn_role_start *s) {
     PyStatus st = Py_PreInitialize(&pre);
     if (PyStatus_Exception(st))
         return fail_status(s, st);
+    rdn_py_alloc_hook();
     if (PyImport_AppendInittab("_redan", rdn_py_module_init) < 0)
         return RDN_Z_START;
     PyConfig c;

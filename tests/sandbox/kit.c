@@ -66,13 +66,14 @@ redan_error kit_refused(struct rdn_plugin_spec spec, const char *text) {
     return e;
 }
 
-static int by_value(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
+/* Insertion: a few dozen values. */
 int64_t kit_percentile(int64_t *v, size_t n, int percent) {
-    qsort(v, n, sizeof *v, by_value);
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k && v[k - 1] > v[k]; k--) {
+            int64_t t = v[k];
+            v[k] = v[k - 1];
+            v[k - 1] = t;
+        }
     return v[(n - 1) * (size_t)percent / 100];
 }
 

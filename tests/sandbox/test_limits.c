@@ -167,13 +167,16 @@ static void memory(void **state) {
 /* After MemoryError the worker is as good as before. */
 static void memory_recovers(void **state) {
     (void)state;
-    struct rdn_plugin *p = kit_open(int_spec(), F0 "    return len(b'x' * (1 << 24))\n");
+    struct rdn_plugin *p = kit_open(int_spec(), F0 "    a = [bytes(1 << 20) for _ in range(5)]\n    return len(b'x' * (1 << 24))\n");
     struct rdn_wire_value got;
     for (int i = 0; i < 20; i++)
         assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_MEMORY);
     assert_int_equal(kit_status(p)->restarts, 0);
-    if (!strstr(kit_status(p)->message, "R4305 plugin f gen 1 lane 0: memory cap 8 MiB reached at plugin.py:4 in f"))
+    if (!strstr(kit_status(p)->message, "R4305 plugin f gen 1 lane 0: memory cap 8 MiB reached at plugin.py:5 in f, peak "))
         fail_msg("%s", kit_status(p)->message);
+    double peak = (double)kit_status(p)->peak_bytes / 1048576.0;
+    if (peak < 5.0 || peak > 8.0)
+        fail_msg("peak %.2f MiB", peak);
     rdn_plugin_close(p);
 }
 
