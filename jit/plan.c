@@ -194,8 +194,8 @@ static double op_ns(const struct rdn_pnode *n) {
 }
 
 /* Items, and what two parents use and costs more than a slot. Operands come first, so one pass in order is enough. */
-static void choose_shared(struct rdn_plan *pl) {
-    double *ns = rdn_new_n(pl->arena, double, pl->nodes.n);
+static void choose_shared(struct rdn_plan *pl, struct rdn_arena *tmp) {
+    double *ns = rdn_new_n(tmp, double, pl->nodes.n);
     for (rdn_pid p = 1; p < pl->nodes.n; p++) {
         struct rdn_pnode *n = at(pl, p);
         if (!n->uses || !(n->flags & RDN_P_NATIVE))
@@ -244,8 +244,8 @@ static void dep_walk(struct deps *d, rdn_pid p, uint32_t bit) {
         dep_walk(d, args[i], bit);
 }
 
-static void dep_sets(struct rdn_plan *pl) {
-    struct deps d = {pl, rdn_new_n(pl->arena, uint32_t, pl->nodes.n), 0};
+static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
+    struct deps d = {pl, rdn_new_n(tmp, uint32_t, pl->nodes.n), 0};
     pl->bits = pl->nrules + pl->items.n;
     pl->dep_words = (pl->bits + 63) / 64;
     for (rdn_pid p = 1; p < pl->nodes.n; p++) {
@@ -334,7 +334,7 @@ static void finish_rules(struct rdn_plan *pl) {
     pl->nnative = pl->nflat + pl->nbranch;
 }
 
-struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, const struct rdn_ir *ir, uint32_t event) {
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event) {
     struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
     pl->arena = arena;
     pl->ir = ir;
@@ -342,7 +342,7 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, const struct rdn_ir *ir
     pl->nrules = ir->events[event].nrules;
     pl->words = (pl->nrules + 63) / 64;
     pl->rules = rdn_new_n(arena, struct rdn_prule, pl->nrules + 1);
-    struct rdn_copy *c = rdn_copy_new(pl);
+    struct rdn_copy *c = rdn_copy_new(pl, tmp);
     plan_rules(pl, c);
     rdn_plan_windows(pl, c);
     for (uint32_t i = 0; i < pl->nrules; i++)
@@ -353,10 +353,10 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, const struct rdn_ir *ir
         }
     for (uint32_t i = 0; i < pl->items.n; i++)           /* items may grow while gathers are added above, not here */
         mark(pl, pl->items.v[i]);
-    choose_shared(pl);
+    choose_shared(pl, tmp);
     for (uint32_t i = 0; i < pl->items.n; i++)
         mark_early(pl, pl->items.v[i]);
     finish_rules(pl);
-    dep_sets(pl);
+    dep_sets(pl, tmp);
     return pl;
 }

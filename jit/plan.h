@@ -104,12 +104,13 @@ static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_b
 #define RDN_PLAN_MAX_EVENT 4096u                         /* bytes of a row */
 #define RDN_PLAN_MAX_NODES (1u << 20)
 
-/* Plans one event type. Everything lives in the arena, whose .oom is set. Nothing fails: what does not fit is left to interp. */
-struct rdn_plan *rdn_plan_event(struct rdn_arena *, const struct rdn_ir *, uint32_t event);
+/* Plans one event type. The plan lives in `arena`; `tmp` holds what only planning needs. Both have .oom set. Nothing fails: what
+ * does not fit is left to interp. */
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *, uint32_t event);
 
 /* ---- between the files of the planner ---- */
 struct rdn_copy;                                         /* hash table and memo of the canonical copy */
-struct rdn_copy *rdn_copy_new(struct rdn_plan *);
+struct rdn_copy *rdn_copy_new(struct rdn_plan *, struct rdn_arena *tmp);
 rdn_pid rdn_copy_node(struct rdn_copy *, rdn_id);        /* shared, canonical */
 rdn_pid rdn_copy_not(struct rdn_copy *, rdn_pid);
 /* Gather step of a SLOT node that a root needs; adds keys and items. */

@@ -9,6 +9,7 @@
 
 struct rdn_copy {
     struct rdn_plan *pl;
+    struct rdn_arena *tmp;                               /* gone when the plan is made */
     rdn_pid *memo;                                       /* by IR node */
     uint8_t *constant;                                   /* by IR node: no source but constants below */
     uint32_t *table, cap;                                /* open addressing over plan->nodes */
@@ -66,16 +67,17 @@ static void mark_constants(struct rdn_copy *c) {
     }
 }
 
-struct rdn_copy *rdn_copy_new(struct rdn_plan *pl) {
-    struct rdn_copy *c = rdn_new(pl->arena, struct rdn_copy);
+struct rdn_copy *rdn_copy_new(struct rdn_plan *pl, struct rdn_arena *tmp) {
+    struct rdn_copy *c = rdn_new(tmp, struct rdn_copy);
     uint32_t n = pl->ir->nodes.n;
     c->pl = pl;
-    c->memo = rdn_new_n(pl->arena, rdn_pid, n);
-    c->constant = rdn_new_n(pl->arena, uint8_t, n);
+    c->tmp = tmp;
+    c->memo = rdn_new_n(tmp, rdn_pid, n);
+    c->constant = rdn_new_n(tmp, uint8_t, n);
     for (c->cap = 64; c->cap < n; c->cap *= 2)
         ;
-    c->table = rdn_new_n(pl->arena, uint32_t, c->cap);
-    c->scratch = rdn_arena_alloc(pl->arena, FOLD_SCRATCH);
+    c->table = rdn_new_n(tmp, uint32_t, c->cap);
+    c->scratch = rdn_arena_alloc(tmp, FOLD_SCRATCH);
     if (!pl->nodes.n)
         rdn_push(pl->arena, &pl->nodes);
     mark_constants(c);
@@ -108,7 +110,7 @@ static bool node_same(const struct rdn_plan *pl, const struct rdn_pnode *x, cons
 }
 static void grow_table(struct rdn_copy *c) {
     uint32_t cap = c->cap * 2;
-    uint32_t *t = rdn_new_n(c->pl->arena, uint32_t, cap);
+    uint32_t *t = rdn_new_n(c->tmp, uint32_t, cap);
     for (uint32_t i = 0; i < c->cap; i++)
         if (c->table[i]) {
             uint32_t k = (uint32_t)node_hash(c->pl, at(c, c->table[i])) & (cap - 1);
@@ -247,7 +249,7 @@ static rdn_pid opaque(struct rdn_copy *c, rdn_id id) {
         return intern(c, &p);
     }
     if (k > 64)
-        v = rdn_new_n(c->pl->arena, rdn_pid, k);
+        v = rdn_new_n(c->tmp, rdn_pid, k);
     for (uint32_t i = 0; i < k; i++)
         v[i] = rdn_copy_node(c, ids[i]);
     p.aux = n->aux;
@@ -515,7 +517,7 @@ static rdn_pid junction(struct rdn_copy *c, unsigned op, const rdn_pid *in, uint
                 at_pos--;
             if (at_pos && v.v[at_pos - 1] == sub[j])
                 continue;
-            rdn_push_val(pl->arena, &v, 0);
+            rdn_push_val(c->tmp, &v, 0);
             memmove(v.v + at_pos + 1, v.v + at_pos, (v.n - 1 - at_pos) * sizeof *v.v);
             v.v[at_pos] = sub[j];
         }
@@ -540,7 +542,7 @@ rdn_pid rdn_copy_not(struct rdn_copy *c, rdn_pid x) {
     if (n.op == RDN_OP_NOT)
         return n.a;
     if ((n.op == RDN_OP_AND || n.op == RDN_OP_OR) && (n.flags & RDN_P_NATIVE)) {
-        rdn_pid *v = rdn_new_n(c->pl->arena, rdn_pid, n.b);
+        rdn_pid *v = rdn_new_n(c->tmp, rdn_pid, n.b);
         for (uint32_t i = 0; i < n.b; i++)
             v[i] = rdn_copy_not(c, c->pl->args.v[n.a + i]);
         return junction(c, n.op == RDN_OP_AND ? RDN_OP_OR : RDN_OP_AND, v, n.b, 0);

@@ -21,12 +21,12 @@ static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
             u->key_words = words;
     }
 }
-static void plan_all(struct rdn_unit *u) {
+static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
     for (uint32_t e = 0; e < ir->nevents; e++) {
         struct rdn_unit_event *ev = &u->events[e];
-        ev->plan = rdn_plan_event(&u->arena, ir, e);
+        ev->plan = rdn_plan_event(&u->arena, tmp, ir, e);
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
@@ -83,7 +83,7 @@ static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32
 static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr) {
     struct piece *ps = rdn_new_n(tmp, struct piece, u->ir->nevents + 1);
     int64_t t0 = rdn_mono_ns();
-    plan_all(u);
+    plan_all(u, tmp);
     int64_t t1 = rdn_mono_ns();
     for (uint32_t e = 0; e < u->ir->nevents; e++) {
         int rc = emit_event(u, e, tmp, &ps[e], reterr);
