@@ -130,16 +130,28 @@ static int64_t edge_at(const struct edge *e, int year) {
     return day * DAY + e->seconds;
 }
 
-static int32_t footer_offset(const struct footer *f, int64_t t) {
+static void narrow(struct rdn_tz_span *s, int64_t t, int64_t edge) {
+    if (edge <= t)
+        s->from = edge > s->from ? edge : s->from;
+    else
+        s->until = edge < s->until ? edge : s->until;
+}
+
+static void footer_span(const struct footer *f, int64_t t, struct rdn_tz_span *s) {
+    s->offset = f->std;
     if (!f->has_dst)
-        return f->std;
+        return;
     int year;
     unsigned m, d;
     t = t > FAR ? FAR : t < -FAR ? -FAR : t;           /* the year stays an int */
     rdn_civil_from_days(t >= 0 ? t / DAY : -((-t + DAY - 1) / DAY), &year, &m, &d);
     int64_t start = edge_at(&f->start, year) - f->std, end = edge_at(&f->end, year) - f->dst;
     bool dst = start < end ? start <= t && t < end : !(end <= t && t < start);
-    return dst ? f->dst : f->std;
+    s->offset = dst ? f->dst : f->std;
+    narrow(s, t, start);
+    narrow(s, t, end);
+    narrow(s, t, rdn_days_from_civil(year, 1, 1) * DAY);     /* beyond the year its own edges count */
+    narrow(s, t, rdn_days_from_civil(year + 1, 1, 1) * DAY);
 }
 
 /* ---- TZif ---- */
@@ -348,13 +360,20 @@ const struct rdn_tz *rdn_tz_find(const char *name, size_t len) {
     return found;
 }
 
-int32_t rdn_tz_offset(const struct rdn_tz *z, int64_t t) {
-    if (z->n && t < z->at[0])
-        return z->before;
+void rdn_tz_span(const struct rdn_tz *z, int64_t t, struct rdn_tz_span *ret) {
+    *ret = (struct rdn_tz_span){INT64_MIN, INT64_MAX, z->before};
+    if (z->n && t < z->at[0]) {
+        ret->until = z->at[0];
+        return;
+    }
     if (z->n == 0 || t > z->at[z->n - 1]) {
+        if (z->n) {
+            ret->offset = z->offset[z->n - 1];
+            ret->from = z->at[z->n - 1] + 1;           /* the last transition itself is the table's */
+        }
         if (z->footer.present)
-            return footer_offset(&z->footer, t);
-        return z->n ? z->offset[z->n - 1] : z->before;
+            footer_span(&z->footer, t, ret);
+        return;
     }
     uint32_t lo = 0, hi = z->n;                        /* at[lo] <= t < at[hi] */
     while (hi - lo > 1) {
@@ -364,7 +383,13 @@ int32_t rdn_tz_offset(const struct rdn_tz *z, int64_t t) {
         else
             hi = mid;
     }
-    return z->offset[lo];
+    *ret = (struct rdn_tz_span){z->at[lo], hi < z->n ? z->at[hi] : z->at[lo] + 1, z->offset[lo]};
+}
+
+int32_t rdn_tz_offset(const struct rdn_tz *z, int64_t t) {
+    struct rdn_tz_span s;
+    rdn_tz_span(z, t, &s);
+    return s.offset;
 }
 
 /* ---- version ---- */

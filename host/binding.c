@@ -20,6 +20,7 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     struct carver c = { block, 0 };
     b->wins = carve(&c, sizeof *b->wins, ir->nwindows);
     b->tabs = carve(&c, sizeof *b->tabs, ir->ntables);
+    b->cal_spans = carve(&c, sizeof *b->cal_spans, ir->ncals);
     b->params = carve(&c, sizeof *b->params, ir->nparams);
     b->param_set = carve(&c, sizeof *b->param_set, ir->nparams);
     b->param_text = carve(&c, sizeof *b->param_text, ir->nparams);

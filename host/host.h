@@ -60,6 +60,7 @@ struct rdn_binding {
     struct rdn_frame *frame;
     struct rdn_win **wins;
     struct rdn_tab **tabs;                               /* by table; file tables are the rule set's */
+    struct rdn_cal_span *cal_spans;                      /* by calendar: the last answer and how long it holds */
     struct rdn_kernel_state *kernels;
     struct rdn_cell *params; bool *param_set; char (*param_text)[256];
     struct rdn_mock *mocks;

@@ -29,7 +29,10 @@ static const struct rdn_cell *read_table(void *ctx, uint32_t t, const struct rdn
     return rdn_tab_find(((struct rdn_binding *)ctx)->tabs[t], key);
 }
 static bool in_list(void *ctx, uint32_t l, const struct rdn_cell *c) { return rdn_listset_has(((struct rdn_binding *)ctx)->rs->lists[l], c); }
-static bool in_calendar(void *ctx, uint32_t c, int64_t t) { return rdn_cal_open_at(((struct rdn_binding *)ctx)->rs->cals[c], t); }
+static bool in_calendar(void *ctx, uint32_t c, int64_t t) {
+    struct rdn_binding *b = ctx;
+    return rdn_cal_open_at(b->rs->cals[c], t, &b->cal_spans[c]);
+}
 
 const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * calendar.c: is a time inside a session (LANGUAGE.md chapter 9). O(sessions), with one look-up of a date per list named. */
+ * calendar.c: is a time inside a session (LANGUAGE.md chapter 9). O(sessions), with one look-up of a date per list named.
+ *
+ * An answer comes with the span in which it holds: up to the next minute of the local day at which a session opens or closes,
+ * midnight, or the next change of the clock. Who keeps the span asks again a few times a day. */
 #include "state/data.h"
 
 #include <string.h>
@@ -92,11 +95,7 @@ static bool opens_on(const struct rdn_cal *c, const struct rdn_session *s, int64
     return true;
 }
 
-bool rdn_cal_open_at(const struct rdn_cal *c, int64_t now) {
-    int64_t sec = now / 1000000000 - (now % 1000000000 < 0);
-    sec += rdn_tz_offset(c->tz, sec);
-    int64_t day = sec / DAY_SECONDS - (sec % DAY_SECONDS < 0);
-    uint32_t minute = (uint32_t)(sec - day * DAY_SECONDS) / 60;
+static bool open_in(const struct rdn_cal *c, int64_t day, uint32_t minute) {
     for (uint32_t i = 0; i < c->def->n; i++) {
         const struct rdn_session *s = &c->def->sessions[i];
         if (s->open < s->close) {
@@ -107,4 +106,31 @@ bool rdn_cal_open_at(const struct rdn_cal *c, int64_t now) {
         }
     }
     return false;
+}
+
+static void narrow(uint32_t *from, uint32_t *until, uint32_t minute, uint32_t edge) {
+    if (edge <= minute)
+        *from = edge > *from ? edge : *from;
+    else
+        *until = edge < *until ? edge : *until;
+}
+
+bool rdn_cal_span_at(const struct rdn_cal *c, int64_t now, struct rdn_cal_span *ret) {
+    const int64_t far = INT64_MAX / 1000000000;
+    int64_t sec = now / 1000000000 - (now % 1000000000 < 0);
+    struct rdn_tz_span zone;
+    rdn_tz_span(c->tz, sec, &zone);
+    int64_t local = sec + zone.offset, day = local / DAY_SECONDS - (local % DAY_SECONDS < 0), midnight = day * DAY_SECONDS - zone.offset;
+    uint32_t minute = (uint32_t)(local - day * DAY_SECONDS) / 60, from = 0, until = DAY_SECONDS / 60;
+    for (uint32_t i = 0; i < c->def->n; i++) {
+        narrow(&from, &until, minute, c->def->sessions[i].open);
+        narrow(&from, &until, minute, c->def->sessions[i].close);
+    }
+    int64_t first = midnight + from * 60, last = midnight + until * 60;
+    first = first > zone.from ? first : zone.from;
+    last = last < zone.until ? last : zone.until;
+    first = first > -far ? first : -far; /* the rest of a second at either end of time is looked up each time */
+    last = last < far ? last : far;
+    *ret = (struct rdn_cal_span){ first * 1000000000, last * 1000000000, open_in(c, day, minute) };
+    return ret->open;
 }

@@ -79,6 +79,12 @@ static void table_and_footer(void **state) {
         const struct rdn_tz *z = zone_of(&f, f.n);
         check(z && rdn_tz_offset(z, rows[i].t) == rows[i].want, "row %zu: %s gave %d", i, rows[i].footer,
               z ? rdn_tz_offset(z, rows[i].t) : -1);
+        for (int64_t at = -1000000000; z && at < 3000000000; at += 8000000) {   /* the span holds the time, and one answer */
+            struct rdn_tz_span s;
+            rdn_tz_span(z, at, &s);
+            check(s.from <= at && at < s.until && (s.from == INT64_MIN || rdn_tz_offset(z, s.from) == s.offset) &&
+                      (s.until == INT64_MAX || rdn_tz_offset(z, s.until - 1) == s.offset), "span %zu: %s", i, rows[i].footer);
+        }
     }
     struct file f = sample("EST5EDT,M3.2.0,M11.1.0");
     const struct rdn_tz *z = zone_of(&f, f.n);

@@ -16,7 +16,7 @@
 enum { LISTS = 8, TABLES = 4, WORDS = 4096, COLS = 8 };
 static struct { struct rdn_list def; struct rdn_type type; struct rdn_listset *set; } lists[LISTS];
 static struct rdn_list list_defs[LISTS];
-static struct { struct rdn_calendar def; struct rdn_session sessions[8]; uint32_t except[8][4]; char zone[64]; struct rdn_cal *cal; } cals[1];
+static struct { struct rdn_calendar def; struct rdn_session sessions[8]; uint32_t except[8][4]; char zone[64]; struct rdn_cal *cal; struct rdn_cal_span span; } cals[1];
 static struct {
     struct rdn_table def;
     struct rdn_column keys[COLS], cols[COLS];
@@ -51,6 +51,7 @@ static void define_list(int i, char **w, int n) {
 static void define_calendar(int i, char **w, int n) {
     rdn_cal_close(cals[i].cal);
     snprintf(cals[i].zone, sizeof cals[i].zone, "%s", w[0]);
+    cals[i].span = (struct rdn_cal_span){ 0 };
     cals[i].def = (struct rdn_calendar){ "c", cals[i].zone, cals[i].sessions, 0 };
     for (int j = 1; j < n;) {
         struct rdn_session *s = &cals[i].sessions[cals[i].def.n];
@@ -126,7 +127,7 @@ static void command(char **w, int n) {
         printf("%d", rdn_listset_has(lists[i].set, &c));
         return;
     case 'C': define_calendar(i, w + 2, n - 2); return;
-    case 'N': printf("%d", rdn_cal_open_at(cals[i].cal, strtoll(w[2], NULL, 10))); return;
+    case 'N': printf("%d", rdn_cal_open_at(cals[i].cal, strtoll(w[2], NULL, 10), &cals[i].span)); return;
     case 'T': define_table(i, w + 2); return;
     case 'G': set_row(i, w + 2, true); return;
     case 'D': set_row(i, w + 2, false); return;

@@ -53,6 +53,21 @@ static void empty_table(void **state) {
     rdn_tab_close(t);
 }
 
+enum { STEPS = 600 };
+#define STEP_NS (7 * 60 * 1000000000ll)
+/* The kept answer and a fresh one agree in all steps of a year's pieces, and up to the ends of each span. */
+static void answers_hold(const struct rdn_cal *c, int64_t from) {
+    struct rdn_cal_span kept = { 0 }, fresh, edge;
+    for (int64_t i = 0; i < 100 * STEPS; i += i % STEPS == STEPS - 1 ? STEPS * 3 : 1) {
+        int64_t now = from + i * STEP_NS;
+        bool open = rdn_cal_span_at(c, now, &fresh);
+        check(rdn_cal_open_at(c, now, &kept) == open, "kept at %lld", (long long)now);
+        check(fresh.from_ns <= now && (now < fresh.until_ns || now > INT64_MAX - 1000000000), "span of %lld", (long long)now);
+        check(rdn_cal_span_at(c, fresh.from_ns, &edge) == open, "from of %lld", (long long)now);
+        check(rdn_cal_span_at(c, fresh.until_ns - 1, &edge) == open, "until of %lld", (long long)now);
+    }
+}
+
 /* Sessions over midnight belong to the day they open; clocks that change twice a year. */
 static void calendars(void **state) {
     (void)state;
@@ -80,8 +95,14 @@ static void calendars(void **state) {
     for each (i, rows) {
         int64_t now;
         assert_true(rdn_read_time(rows[i].t, strlen(rows[i].t), &now));
-        check(rdn_cal_open_at(c, now) == rows[i].open, "%s", rows[i].t);
+        struct rdn_cal_span span;
+        check(rdn_cal_span_at(c, now, &span) == rows[i].open, "%s", rows[i].t);
     }
+    answers_hold(c, 1770000000000000000);                /* 2026, from the tz file's table */
+    answers_hold(c, 4780000000000000000);                /* 2121, from its footer */
+    answers_hold(c, -40000000000000000);
+    answers_hold(c, INT64_MIN + 1000000000);
+    answers_hold(c, INT64_MAX - 100 * STEPS * STEP_NS);
     rdn_cal_close(c);
     d.zone = "Nowhere/Else";
     assert_int_equal(rdn_cal_open(&d, lists, &rdn_libc_mem, &c), REDAN_E_INVAL);
