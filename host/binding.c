@@ -29,6 +29,7 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->prev_gen = carve(&c, sizeof *b->prev_gen, ir->nwindows);
     b->prev_text = carve(&c, sizeof *b->prev_text, ir->nwindows);
     b->accepts = carve(&c, sizeof *b->accepts, ir->nwindows);
+    b->win_is = carve(&c, sizeof *b->win_is, ir->nwindows);
     b->cold = carve(&c, sizeof *b->cold, ir->nwindows);
     b->code_seen = carve(&c, sizeof *b->code_seen, ir->ncodes);
     b->shadow_seen = carve(&c, sizeof *b->shadow_seen, ir->ncodes);
@@ -90,6 +91,8 @@ static int open_state(struct rdn_binding *b, redan_error *reterr) {
     int rc = 0;
     for (uint32_t i = 0; i < ir->nwindows && rc == 0; i++)
         rc = rdn_win_open(&ir->windows[i], e->syms, &e->mem, e->opt.flags & REDAN_PREFAULT, &b->wins[i], reterr);
+    for (uint32_t i = 0; i < ir->nwindows; i++)
+        b->win_is[i] = (ir->windows[i].rtype->kind == RDN_K_STR ? RDN_WIN_IS_TEXT : 0) | (ir->windows[i].prev_used ? RDN_WIN_IS_PREV : 0);
     for (uint32_t i = 0; i < ir->ntables && rc == 0; i++) {
         b->tabs[i] = b->rs->tables[i];
         if (ir->tables[i].host && rdn_tab_open(&ir->tables[i], &e->mem, &b->tabs[i]) < 0)

@@ -54,6 +54,7 @@ enum rdn_mock_state { RDN_MOCK_NONE, RDN_MOCK_VALUE, RDN_MOCK_FAIL };
 struct rdn_mock { uint8_t state; struct rdn_cell val; char text[256]; };
 struct rdn_accept { uint32_t window; struct rdn_winput in; };   /* an accepted window that will change */
 struct rdn_code_src { const struct rdn_rule *rule; const struct rdn_action *act; };
+enum { RDN_WIN_IS_TEXT = 1, RDN_WIN_IS_PREV = 2 };       /* its value is a text; somebody reads prev of it */
 struct rdn_binding {
     struct redan_ruleset *rs;                            /* borrowed from the active record */
     struct redan_lane *lane;
@@ -66,6 +67,7 @@ struct rdn_binding {
     struct rdn_mock *mocks;
     struct rdn_cell *prev; uint64_t *prev_gen; char (*prev_text)[256];
     struct rdn_accept *accepts;                          /* as many as one event can feed */
+    uint8_t *win_is;                                     /* by window: RDN_WIN_IS_* */
     uint8_t *cold;                                       /* by window, after adoption: 1 started cold */
     struct rdn_key key;
     /* the verdict: bump arrays, reset by each call */

@@ -21,7 +21,7 @@ static void read_window(void *ctx, uint32_t w, const struct rdn_key *key, bool p
         return;
     }
     rdn_win_read(b->wins[w], key, rdn_frame_head(b->frame)->now, ret);
-    if (!ret->cause && b->rs->ir->windows[w].rtype->kind == RDN_K_STR)
+    if (b->win_is[w] & RDN_WIN_IS_TEXT && !ret->cause)
         keep_text(b, ret);
 }
 
@@ -61,7 +61,7 @@ static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint
 
 static void keep_prev(struct rdn_binding *b, uint32_t w, const struct rdn_key *key, int64_t now) {
     rdn_win_read(b->wins[w], key, now, &b->prev[w]);
-    if (!b->prev[w].cause && b->rs->ir->windows[w].rtype->kind == RDN_K_STR) {
+    if (b->win_is[w] & RDN_WIN_IS_TEXT && !b->prev[w].cause) {
         memcpy(b->prev_text[w], b->prev[w].t.p, b->prev[w].t.len);
         b->prev[w].t.p = b->prev_text[w];
     }
@@ -74,7 +74,7 @@ static void update_observed(struct rdn_binding *b, const struct rdn_event *e, in
         struct rdn_winput in;
         switch (rdn_exec_window(b->frame, w, &in)) {
         case RDN_ENTER:
-            if (b->rs->ir->windows[w].prev_used)
+            if (b->win_is[w] & RDN_WIN_IS_PREV)
                 keep_prev(b, w, in.key, now);
             rdn_win_update(b->wins[w], in.key, now, &in.val, in.span);
             break;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * key.c: window and table keys as words (key.h).
  *
- * One word a key, but str(n): its bytes, zero padded to whole words, so equal texts are equal words. The hash folds each word
- * with a 64 x 64 -> 128 bit product under a seed from the kernel: keys come from strangers, and who knows the seed of a table
- * can fill one chain of it. */
+ * One word a key, but str(n): its bytes, zero padded to whole words, so equal texts are equal words. */
 #include "ir/key.h"
 
 #include <string.h>
@@ -13,19 +11,16 @@
 
 uint32_t rdn_key_words(const struct rdn_type *kt) { return kt->kind == RDN_K_STR ? (kt->n + 7u) / 8 : 1; }
 
-/* 16 random bytes the kernel hands to each program; two threads that race here store the same value. */
-static uint64_t key_seed(void) {
-    static uint64_t seed;
-    uint64_t s = __atomic_load_n(&seed, __ATOMIC_RELAXED);
-    if (__builtin_expect(s != 0, 1))
-        return s;
+struct rdn_key_secret rdn_key_secret_ = { 0, 1 };
+
+/* 16 random bytes the kernel hands to each program. */
+static __attribute__((constructor)) void draw_secret(void) {
     const void *at = (const void *)getauxval(AT_RANDOM);
     uint64_t r[2] = { 0, 0 };
     if (at)
         memcpy(r, at, sizeof r);
-    s = rdn_mix64(r[0] ^ rdn_mix64(r[1])) | 1;
-    __atomic_store_n(&seed, s, __ATOMIC_RELAXED);
-    return s;
+    rdn_key_secret_.a = rdn_mix64(r[0] ^ rdn_mix64(r[1]));
+    rdn_key_secret_.b = rdn_mix64(rdn_key_secret_.a + r[1]) | 1;
 }
 
 static void add_text(struct rdn_key *k, const struct rdn_type *kt, const char *p, uint32_t len) {
@@ -63,15 +58,6 @@ void rdn_key_add(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_
         break;                                           /* E0506: no key has such a type */
     }
     k->absent = true;
-}
-
-uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
-    uint64_t h = key_seed();
-    for (uint32_t i = 0; i < n; i++) {
-        rdn_u128 m = (rdn_u128)(h ^ words[i]) * 0x9fb21c651e98df25u;
-        h = (uint64_t)m ^ (uint64_t)(m >> 64);
-    }
-    return rdn_mix64(h);
 }
 
 void rdn_key_end(struct rdn_key *k) { k->hash = rdn_key_hash(k->w, k->words); }

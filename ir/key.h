@@ -14,7 +14,25 @@ uint32_t rdn_key_words(const struct rdn_type *kt);       /* words of one key of 
 static inline void rdn_key_begin(struct rdn_key *k) { k->words = 0; k->absent = false; }
 void rdn_key_add(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
 void rdn_key_end(struct rdn_key *);
-uint64_t rdn_key_hash(const uint64_t *words, uint32_t n);                 /* what rdn_key_end puts into .hash */
+/* What rdn_key_end puts into .hash. Two words are folded into one by a 64 x 64 -> 128 bit product, each under a secret of the
+ * process: keys come from strangers, and who knows the secrets of a table can fill one chain of it. A last multiplication
+ * spreads what the product left uneven; users take the upper half. */
+struct rdn_key_secret { uint64_t a, b; };                /* b is odd */
+extern struct rdn_key_secret rdn_key_secret_;            /* set before main */
+static inline uint64_t rdn_key_fold_(uint64_t a, uint64_t b) {
+    rdn_u128 m = (rdn_u128)a * b;
+    return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
+    struct rdn_key_secret s = rdn_key_secret_;
+    uint64_t h = s.a;
+    uint32_t i = 0;
+    for (; i + 2 <= n; i += 2)
+        h = rdn_key_fold_(words[i] ^ h, words[i + 1] ^ s.b);
+    if (i < n)
+        h = rdn_key_fold_(words[i] ^ h, 0x9fb21c651e98df25u);
+    return (h ^ h >> 32) * s.b;
+}
 void rdn_key_load(struct rdn_key *, const uint64_t *words, uint32_t n);   /* a key from stored words, hash included */
 /* Key number i of an encoded key as a cell (for --state); texts point into `words`. */
 void rdn_key_decode(const uint64_t *words, const struct rdn_type *const *types, uint32_t n, uint32_t i, struct rdn_cell *ret);

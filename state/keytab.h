@@ -52,6 +52,8 @@ static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) 
 }
 
 static inline bool rdn_keytab_equal_(const uint64_t *a, const uint64_t *b, uint32_t words) {
+    if (words == 1)
+        return a[0] == b[0];
     for (uint32_t i = 0; i < words; i++)
         if (a[i] != b[i])
             return false;
@@ -69,6 +71,14 @@ static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_
         if (s.tag == tag && rdn_keytab_equal_(rdn_keytab_key(t, s.id1 - 1), words, t->words))
             return s.id1 - 1;
     }
+}
+
+/* The same, with a look at the key used last first: what an event just updated it mostly reads, and then the index is not needed. */
+static inline uint32_t rdn_keytab_find_used(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    uint32_t id = t->lru.tail;
+    if (id == RDN_KT_NONE || t->words == 0 || rdn_keytab_equal_(rdn_keytab_key(t, id), words, t->words))
+        return id;
+    return rdn_keytab_find(t, words, hash);
 }
 
 static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {

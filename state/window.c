@@ -94,7 +94,7 @@ static uint32_t find(const struct rdn_win *w, const struct rdn_key *k) {
 bool rdn_win_refusing(const struct rdn_win *w) { return w->def->evict == RDN_EVICT_NONE && w->tab.n >= w->tab.cap; }
 
 void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
-    uint32_t id = find(w, k);
+    uint32_t id = k->absent ? RDN_KT_NONE : rdn_keytab_find_used(&w->tab, k->w, k->hash);
     ret->cause = RDN_DEFINED;
     if (__builtin_expect(id != RDN_KT_NONE, 1)) {
         w->ops->read(w, rdn_keytab_state(&w->tab, id), now, ret);
