@@ -394,7 +394,8 @@ static int64_t look_stopping(struct rdn_work *w, int64_t now) {
 /* The zygote's word on the exit status comes a little after the pidfd; without a zygote it never comes. */
 static int64_t look_dying(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     wake_lane(w);
-    if (w->gone_ns && (w->exited || now - w->gone_ns > 20 * ms || w->zyg->failed)) {
+    int64_t patience = w->killed && w->was_late ? 2 * ms : second / 2;      /* what we did ourselves needs no report */
+    if (w->gone_ns && (w->exited || now - w->gone_ns > patience || w->zyg->failed)) {
         buried(ps, w, now);
         return now;
     }

@@ -87,28 +87,42 @@ def home_for(args, tmp):
     return home
 
 
+def verdict(args, row, result):
+    """None when the payload did what it must, else why not."""
+    code, r = result
+    answer = r['answer'] or ''
+    if answer.startswith('GOT:') or code != 0:
+        return f'got out: {answer!r}'
+    if args.tier and r['tier'] != args.tier:
+        return f"tier {r['tier']}, expected {args.tier}"
+    if not args.only_escapes and not classes(row[2], r['outcome'], answer, r['violations'], args.deny):
+        return f"expected {row[2]}, got {r['outcome']} {answer!r} {r['error']} {[v['call'] for v in r['violations']][:4]}"
+    return None
+
+
 def judge(args, runner, rows, files, have):
-    passed = failed = 0
-    escapes = []
     for name, _, _, needs in rows:
         if not needs_met(needs, have):
             print(f'{name}: skipped, needs {needs}')
     rows = [r for r in rows if needs_met(r[3], have)]
     with concurrent.futures.ThreadPoolExecutor(3) as pool:           # most of the time is spent waiting
         results = list(pool.map(lambda r: runner.run(files[r[0]]), rows))
-    for (name, _, expected, _), (code, r) in zip(rows, results):
-        answer = r['answer'] or ''
-        got = answer.startswith('GOT:')
-        if got:
-            escapes.append(name)
-        ok = not got and code == 0 and (args.only_escapes or classes(expected, r['outcome'], answer, r['violations'], args.deny))
-        if args.tier and r['tier'] != args.tier:
-            print(f"{name}: tier {r['tier']}, expected {args.tier}")
-            ok = False
-        if not ok and not args.expect_escapes:
-            print(f"{name}: expected {expected}, got {r['outcome']} {answer!r} {r['error']} {[v['call'] for v in r['violations']][:4]}")
-        passed += ok
-        failed += not ok
+    passed = failed = 0
+    escapes = []
+    for row, result in zip(rows, results):
+        why = verdict(args, row, result)
+        for _ in range(4):
+            # 50 ms are wall time: on a busy machine an honest payload can be late. Late again and again is a finding.
+            if not why or result[1]['outcome'] not in ('timeout', 'killed'):
+                break
+            result = runner.run(files[row[0]])
+            why = verdict(args, row, result)
+        if (result[1]['answer'] or '').startswith('GOT:'):
+            escapes.append(row[0])
+        if why and not args.expect_escapes:
+            print(f'{row[0]}: {why}')
+        passed += not why
+        failed += bool(why)
     return passed, failed, escapes
 
 

@@ -81,7 +81,7 @@ static const struct { const char *text, *id; } bad[] = {
 static void bad_text(void **state) {
     (void)state;
     struct rdn_plugin_spec s = int_spec(2);
-    s.load_cap_ms = 100;
+    s.load_cap_ms = 1500;
     struct rdn_plugin *p = kit_open(s, answering(7));
     struct rdn_wire_value got;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
