@@ -98,7 +98,7 @@ static bool window_reads_ok(const struct rdn_verify *v, uint32_t i, struct walk 
         const struct rdn_node *n = &ir->nodes.v[s->stack[--s->n]];
         HOLDS(v, n->op != RDN_OP_SCORE && n->op != RDN_OP_CALL, "windows neither call nor read score", "window", i);
         if ((n->op == RDN_OP_WREAD || n->op == RDN_OP_WPREV) && !w->accepted)
-            HOLDS(v, ir->windows[n->aux].event != w->event || (n->aux < i && !ir->windows[n->aux].accepted),
+            HOLDS(v, ir->windows[n->aux].event != w->event || ir->windows[n->aux].accepted || n->aux < i,
                   "windows read what is declared before them", "window", i);
         rdn_id buf[3];
         uint32_t k;
