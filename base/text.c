@@ -185,6 +185,14 @@ static unsigned lead(unsigned char c, unsigned char *lo, unsigned char *hi) {
     return 0;
 }
 
+size_t rdn_utf8_cut(const char *s, size_t n, size_t max) {
+    if (n <= max)
+        return n;
+    while (max && ((unsigned char)s[max] & 0xc0) == 0x80)
+        max--;
+    return max;
+}
+
 bool rdn_utf8_valid(const char *s, size_t n) {
     const unsigned char *p = (const unsigned char *)s;
     for (size_t i = 0; i < n;) {

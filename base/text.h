@@ -31,6 +31,7 @@ int64_t rdn_days_from_civil(int y, unsigned m, unsigned d);
 void rdn_civil_from_days(int64_t days, int *y, unsigned *m, unsigned *d);
 
 bool rdn_utf8_valid(const char *s, size_t n);
+size_t rdn_utf8_cut(const char *s, size_t n, size_t max);   /* at most max of the n bytes, whole characters */
 size_t rdn_utf8_len(const char *s, size_t n);          /* bytes that are not 10xxxxxx */
 
 /* Largest edit distance allowed for "did you mean" (chapter 16), and the distance (optimal string alignment,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decide.c: from fired and undefined rules to one verdict (LANGUAGE.md 11.3 to 11.6), and the names and messages of the
  * last verdict. rdn_decide is [hot]; redan_message and its kind are asked for after it. */
+#include "base/text.h"
 #include "host/host.h"
 #include <string.h>
 
@@ -196,10 +197,7 @@ static const struct rdn_mem fixed_mem = { NULL, no_growth };
 static size_t hand_out(const char *text, size_t n, char *buf, size_t cap) {
     if (!cap)
         return n;
-    size_t fit = n;
-    if (n >= cap)
-        for (fit = cap - 1; fit && ((unsigned char)text[fit] & 0xc0) == 0x80; fit--)
-            ;
+    size_t fit = rdn_utf8_cut(text, n, cap - 1);
     memcpy(buf, text, fit);
     buf[fit] = 0;
     return n;
@@ -218,10 +216,7 @@ size_t rdn_render(struct rdn_binding *b, const struct rdn_action *a, char *buf, 
         rdn_exec_value(b->frame, a->msg[i].node, &c);
         rdn_value_text(&out, b->rs->eng->syms, rdn_ir_ltype(b->rs->ir, a->msg[i].node), &c);
     }
-    size_t n = out.n > MSG_MAX ? MSG_MAX : out.n;
-    if (out.n > MSG_MAX)
-        while (n && ((unsigned char)room[n] & 0xc0) == 0x80)
-            n--;
+    size_t n = rdn_utf8_cut(room, out.n, MSG_MAX);
     return hand_out(room, n, buf, cap);
 }
 

@@ -47,8 +47,11 @@ void rdn_line_rules(struct rdn_line_reader *r, const struct rdn_ir *ir) { r->ir 
 bool rdn_line_bad(struct rdn_line *l, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(l->why, sizeof l->why, fmt, ap);
+    int n = vsnprintf(l->why, sizeof l->why, fmt, ap);
     va_end(ap);
+    /* What is cut stays text: the reason goes into a JSON line. */
+    if (n >= (int)sizeof l->why)
+        l->why[rdn_utf8_cut(l->why, sizeof l->why, sizeof l->why - 5)] = 0;
     l->kind = RDN_LINE_BAD;
     return false;
 }
@@ -236,7 +239,7 @@ static bool read_fields(struct rdn_line_reader *r, const struct rdn_event *e, co
         while (i < e->nfields && (strlen(e->fields[i].name) != j->name_len || memcmp(e->fields[i].name, j->name, j->name_len) != 0))
             i++;
         if (i == e->nfields)
-            return rdn_line_bad(l, "%s has no field '%.*s'", e->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
+            return rdn_line_bad(l, "%s has no field '%.*s'", e->name, (int)rdn_utf8_cut(j->name, j->name_len, 60), j->name);
         given[i] = j;
     }
     for (uint32_t i = 0; i < e->nfields; i++) {
@@ -284,7 +287,7 @@ static bool read_columns(struct rdn_line_reader *r, const struct rdn_table *t, c
         for (uint32_t i = 0; i < t->ncols && !known; i++)
             known = strlen(t->cols[i].name) == j->name_len && memcmp(t->cols[i].name, j->name, j->name_len) == 0;
         if (!known)
-            return rdn_line_bad(l, "%s has no column '%.*s'", t->name, (int)(j->name_len < 60 ? j->name_len : 60), j->name);
+            return rdn_line_bad(l, "%s has no column '%.*s'", t->name, (int)rdn_utf8_cut(j->name, j->name_len, 60), j->name);
     }
     for (uint32_t i = 0; i < t->ncols; i++) {
         const struct rdn_json *j = rdn_json_get(&r->json, vals, t->cols[i].name);

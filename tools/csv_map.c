@@ -96,7 +96,7 @@ static void take_header(struct csv_map *m, const struct cells *c, struct rdn_lin
         for (k->at = 0; k->at < c->n && !same(c, k->at, k->name);)
             k->at++;
         if (k->at == c->n) {
-            rdn_line_bad(ret, "the header has no column '%.60s'", k->name);
+            rdn_line_bad(ret, "the header has no column '%s'", k->name);
             return;
         }
     }
@@ -114,7 +114,7 @@ static bool resolve_entry(struct csv_map *m, struct csv_entry *e) {
             ev = &m->ir->events[i];
         }
     if (!ev)
-        return usage("%s: the rules have no event '%.60s'", m->path, e->event), false;
+        return usage("%s: the rules have no event '%s'", m->path, e->event), false;
     bool given[256] = { false };
     for (uint32_t i = 0; i < e->fields.n; i++) {
         struct csv_field *f = &e->fields.v[i];
@@ -123,7 +123,7 @@ static bool resolve_entry(struct csv_map *m, struct csv_entry *e) {
             if (strcmp(ev->fields[k].name, f->name) == 0)
                 f->field = (int32_t)k;
         if (f->field < 0)
-            return usage("%s: event %s has no field '%.60s'", m->path, ev->name, f->name), false;
+            return usage("%s: event %s has no field '%s'", m->path, ev->name, f->name), false;
         given[f->field] = true;
     }
     for (uint32_t k = 0; k < ev->nfields; k++)
@@ -223,7 +223,7 @@ static void take_row(struct csv_map *m, const struct csv_entry *e, const struct 
     int64_t ts;
     memset(m->row, 0, ev->size);
     if (!read_ts(&e->ts, c, &ts)) {
-        rdn_line_bad(ret, "column %.60s is not a time", e->ts.column.name);
+        rdn_line_bad(ret, "column %s is not a time", e->ts.column.name);
         return;
     }
     memcpy(m->row, &ts, sizeof ts);
@@ -234,7 +234,7 @@ static void take_row(struct csv_map *m, const struct csv_entry *e, const struct 
         if (x->optional && !f->constant && c->len[f->column.at] == 0)
             continue;
         if (!read_field(m, f, x->type, c, &v)) {
-            rdn_line_bad(ret, "field %.60s has a value of another type", f->name);
+            rdn_line_bad(ret, "field %s has a value of another type", f->name);
             return;
         }
         rdn_row_put(x, m->row, &v);
@@ -269,7 +269,7 @@ void csv_map_read(struct csv_map *m, const char *line, size_t len, struct rdn_li
     uint32_t entry = 0, at = 0;
     for (struct csv_column *k; (k = next_column(m, &entry, &at));)
         if (k->at >= c.n) {
-            rdn_line_bad(ret, "column %.60s is missing", k->name);
+            rdn_line_bad(ret, "column %s is missing", k->name);
             return;
         }
     for (uint32_t i = 0; i < m->entries.n; i++)
