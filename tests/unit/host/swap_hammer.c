@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * swap_hammer.c: thousands of swaps while two lanes judge. Each event must be judged once, by exactly one generation, with
- * that generation's answer, and the windows must count it once. The control frees retired rules at once: it must fail.
+ * that generation's answer, and the windows must count it once; keyed windows keep their sums while their capacity changes, host
+ * tables their rows and parameters their values. The control frees retired rules at once: it must fail.
  *
  *   swap_hammer [SWAPS] [--no-control] */
 #include "host/host.h"
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { VARIANTS = 4, LANES = 2, SWAPS_MAX = 1 << 20 };
+enum { VARIANTS = 4, LANES = 2, KEYS = 50, SWAPS_MAX = 1 << 20 };
 static const int64_t moduli[VARIANTS] = { 2, 3, 5, 7 };
 
 struct event { int64_t ts, v; };
@@ -41,25 +43,44 @@ __attribute__((noreturn)) static void die(const char *what, const redan_error *e
 static void compile_all(void) {
     redan_error err;
     for (int i = 0; i < VARIANTS; i++) {
-        char text[512];
+        char text[1024];
         int n = snprintf(text, sizeof text,
-                         "ruleset hammer version %d\n  undefined skip\nevent E { v: int }\nwindow n = count() on E\nwindow s = sum(v) on accepted E\n"
-                         "let m on E = v mod %" PRId64 "\nrule hit on E { when m == 0 flag HIT_%d }\nrule seen on E { when true emit Seen { n: n, s: s } }\n",
-                         i + 1, moduli[i], i);
+                         "ruleset hammer version %d\n  undefined skip\nevent E { v: int }\nparam p: int = 1 in 1..%d\ntable h by k: int { c: int } from host keys %d\n"
+                         "window n = count() on E\nwindow s = sum(v) on accepted E\nwindow w = sum(v) by v mod %d on E keys %d%s\n"
+                         "let m on E = v mod %" PRId64 "\nrule hit on E { when m == 0 flag HIT_%d }\n"
+                         "rule seen on E { when true emit Seen { n: n, s: s, w: w, p: p, c: h[7].c } }\n",
+                         i + 1, 1000000000 + i, 4 + i, KEYS, KEYS << i, i % 2 ? " evict oldest" : "", moduli[i], i);
         if (redan_compile(g.eng, "hammer", text, (size_t)n, NULL, &g.rules[i], &err) < 0)
             die("compile", &err);
     }
 }
 
-/* Answers of the generation that judged, and one more event in the window. */
-static bool right(redan_lane *l, const redan_verdict *v, const struct event *e, int64_t nth, int64_t sum) {
+/* What a lane has told and judged so far. */
+struct tally { int64_t nth, sum, keyed[KEYS], p, c; };
+
+/* Answers of the generation that judged, and one more event in the windows. */
+static bool right(redan_lane *l, const redan_verdict *v, const struct event *e, struct tally *t) {
     int k = atomic_load_explicit(&g.variant[v->generation], memory_order_relaxed);
     char code[16];
     snprintf(code, sizeof code, "HIT_%d", k);
     bool hit = e->v % moduli[k] == 0;
-    if (v->ncodes != (uint32_t)hit || (hit && strcmp(redan_code_name(l, v->codes[0]), code) != 0))
+    const int64_t want[] = { ++t->nth, t->sum, t->keyed[e->v % KEYS] += e->v, t->p, t->c };
+    t->sum += e->v;
+    if (v->ncodes != (uint32_t)hit || (hit && strcmp(redan_code_name(l, v->codes[0]), code) != 0) || v->nemits != 1)
         return false;
-    return v->nemits == 1 && v->emits[0].fields[0].as.i == nth && v->emits[0].fields[1].as.i == sum;
+    for (int i = 0; i < 5; i++)
+        if (v->emits[0].fields[i].as.i != want[i])
+            return false;
+    return true;
+}
+
+/* The host's side: a parameter and a row, between two events. */
+static void tell(redan_lane *l, struct tally *t) {
+    const struct rdn_cell key = { .i = 7 };
+    struct rdn_cell val = { .i = t->nth % 1000000000 + 1 };
+    t->p = t->c = val.i;
+    if (!rdn_lane_param(l, 0, &val) || !rdn_lane_row(l, 0, &key, &val))
+        die("param or row", NULL);
 }
 
 static void *lane_main(void *arg) {
@@ -68,19 +89,22 @@ static void *lane_main(void *arg) {
     redan_error err;
     redan_verdict v;
     struct event e = { 0, 0 };
-    int64_t nth = 0, sum = 0;
+    struct tally t = { .p = 1 };
     uint64_t last = 0;
     o.index = (uint32_t)(uintptr_t)arg;
     if (redan_lane_open(g.eng, &o, &l, &err) < 0)
         die("lane", &err);
+    redan_lane_idle(l);
     while (!atomic_load_explicit(&g.stop, memory_order_relaxed)) {
-        e.ts++;
+        if (t.nth % 32 == 0)
+            tell(l, &t);
+        if (++e.ts % 256 == 0)
+            sched_yield();                               /* the publisher may need this CPU */
         e.v = (e.v * 1103515245 + 12345) % 2147483648;
         if (redan_eval(l, 0, &e, &v) < 0)
             die("eval", NULL);
-        atomic_fetch_add_explicit(&g.wrong, !right(l, &v, &e, ++nth, sum) || v.generation < last, memory_order_relaxed);
+        atomic_fetch_add_explicit(&g.wrong, !right(l, &v, &e, &t) || v.generation < last, memory_order_relaxed);
         last = v.generation;
-        sum += e.v;
         atomic_fetch_add_explicit(&g.judged, 1, memory_order_relaxed);
     }
     redan_lane_close(l);
@@ -107,8 +131,8 @@ static int hammer(uint32_t swaps, bool no_grace) {
         atomic_store(&g.variant[i + 2], (uint8_t)((i + 1) % VARIANTS));
         if (redan_activate(g.eng, g.rules[(i + 1) % VARIANTS], NULL, NULL, &err) < 0)
             die("activate", &err);
-        while (i % 4 == 0 && atomic_load(&g.judged) < seen + 8)
-            ;
+        while (i % 16 == 0 && atomic_load(&g.judged) < seen + 8)
+            sched_yield();                               /* the lanes may need this CPU */
     }
     atomic_store(&g.stop, true);
     for (int i = 0; i < LANES; i++)
