@@ -340,17 +340,18 @@ static unsigned float_flags(unsigned op, const struct rdn_pnode *a, const struct
     }
 }
 
+/* Commutative operands stand in one order, constants last, so that equal nodes are found equal. */
+static void place_operands(struct rdn_copy *c, struct rdn_pnode *p, rdn_pid a, rdn_pid b, bool commutes) {
+    bool turn = commutes && (is_const(at(c, a)) || (!is_const(at(c, b)) && a > b));
+    p->a = turn ? b : a;
+    p->b = turn ? a : b;
+}
+
 static rdn_pid float_node(struct rdn_copy *c, rdn_id id, rdn_pid a, rdn_pid b) {
     const struct rdn_node *n = &c->pl->ir->nodes.v[id];
     struct rdn_pnode p = blank(n->op, n->type, 0, id);
     bool commutes = n->op == RDN_OP_ADD || n->op == RDN_OP_MUL;
-    if (commutes && (is_const(at(c, a)) || (!is_const(at(c, b)) && a > b))) {
-        rdn_pid t = a;
-        a = b;
-        b = t;
-    }
-    p.a = a;
-    p.b = b;
+    place_operands(c, &p, a, b, commutes);
     p.flags = RDN_P_NATIVE | (uint16_t)float_flags(n->op, at(c, a), b ? at(c, b) : NULL);
     p.flags |= at(c, a)->flags & (b ? at(c, b)->flags : RDN_P_EVENT) & RDN_P_EVENT;
     return intern(c, &p);
@@ -379,13 +380,7 @@ static rdn_pid whole_node(struct rdn_copy *c, unsigned op, unsigned type, unsign
         if (op == RDN_OP_MOD && y->lo > 0)
             p.lo = x->lo < 0 ? -y->hi + 1 : 0, p.hi = y->hi - 1;
     }
-    if ((op == RDN_OP_ADD || op == RDN_OP_MUL) && (is_const(x) || (!is_const(y) && a > b))) {
-        rdn_pid t = a;
-        a = b;
-        b = t;
-    }
-    p.a = a;
-    p.b = b;
+    place_operands(c, &p, a, b, op == RDN_OP_ADD || op == RDN_OP_MUL);
     if (type == RDN_TY_D64 && wide)
         p.flags |= RDN_P_WIDE_OK;
     return intern(c, &p);
@@ -470,13 +465,7 @@ static rdn_pid sel(struct rdn_copy *c, rdn_id id) {
 /* ---- truth values ---- */
 static rdn_pid cmp_node(struct rdn_copy *c, unsigned op, rdn_pid a, rdn_pid b, rdn_id src) {
     struct rdn_pnode p = blank(op, RDN_TY_B1, 0, src);
-    if ((op == RDN_OP_EQ || op == RDN_OP_NE) && (is_const(at(c, a)) || (!is_const(at(c, b)) && a > b))) {
-        rdn_pid t = a;
-        a = b;
-        b = t;
-    }
-    p.a = a;
-    p.b = b;
+    place_operands(c, &p, a, b, op == RDN_OP_EQ || op == RDN_OP_NE);
     p.lo = 0;
     p.hi = 1;
     p.flags = RDN_P_NATIVE | (at(c, a)->flags & at(c, b)->flags & RDN_P_EVENT);

@@ -48,18 +48,6 @@ static enum x_cmp float_pred(unsigned op, bool swapped) {
     default: return X_NEQ_UQ;
     }
 }
-/* What the right side of vcmpsd may be: memory, when it is a constant or an unpinned leaf. */
-static bool cmp_mem(struct x64_gen *g, rdn_pid p, struct x64_mem *m) {
-    const struct rdn_pnode *n = x64_node(g, p);
-    unsigned size;
-    if (g->pin[p])
-        return false;
-    if (x64_is_const(n)) {
-        *m = x64_const(g, (uint64_t)n->lo);
-        return true;
-    }
-    return x64_place(g, p, m, &size);
-}
 static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = x64_node(g, p);
     struct x64_clause c = x64_clause_begin(g);
@@ -72,7 +60,7 @@ static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
         b = n->a;
     }
     struct x64_xv l = x64_f64(g, a), r = {0, false};
-    mem = cmp_mem(g, b, &m);
+    mem = x64_f64_mem(g, b, &m);
     if (!mem)
         r = x64_f64(g, b);
     if (nan && mem)
@@ -203,11 +191,7 @@ unsigned x64_and_except(struct x64_gen *g, rdn_pid root, rdn_pid skip) {
 
 static unsigned bool_select(struct x64_gen *g, const struct rdn_pnode *n) {
     unsigned c = x64_bool(g, n->a), yes = x64_bool(g, n->b), no = x64_bool(g, n->c);
-    x_test32_rr(&g->b, c, c);
-    x_cmov(&g->b, X_NE, no, yes);
-    x64_gfree(g, c);
-    x64_gfree(g, yes);
-    return no;
+    return x64_select(g, c, yes, no);
 }
 static unsigned bool_equal(struct x64_gen *g, const struct rdn_pnode *n) {
     unsigned a = x64_bool(g, n->a), b = x64_bool(g, n->b);
@@ -219,13 +203,9 @@ static unsigned bool_equal(struct x64_gen *g, const struct rdn_pnode *n) {
 
 unsigned x64_bool(struct x64_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = x64_node(g, p);
-    struct x64_mem m;
-    unsigned size, r;
-    if (x64_is_const(n) || x64_place(g, p, &m, &size)) {
-        r = x64_gpr(g);
-        x64_load(g, r, p);
+    unsigned r, mask;
+    if (x64_load_leaf(g, p, &r))
         return r;
-    }
     switch (n->op) {
     case RDN_OP_AND: case RDN_OP_OR:
         return bool_junction(g, n->op, g->pl->args.v + n->a, n->b, 0);
@@ -239,10 +219,10 @@ unsigned x64_bool(struct x64_gen *g, rdn_pid p) {
             return bool_equal(g, n);
         if (!is_float_cmp(g, n))
             return int_cmp(g, p);
-        size = float_cmp(g, p);
+        mask = float_cmp(g, p);
         r = x64_gpr(g);
-        x_vmovmskpd(&g->b, r, size);
-        g->xfree |= 1u << size;
+        x_vmovmskpd(&g->b, r, mask);
+        g->xfree |= 1u << mask;
         return r;
     default:
         g->failed = true;

@@ -69,6 +69,12 @@ void x64_load(struct x64_gen *, unsigned reg, rdn_pid);  /* leaf or constant int
 /* op reg, value: from memory or an immediate when possible */
 void x64_alu_value(struct x64_gen *, enum x_alu, unsigned reg, rdn_pid);
 
+/* c ? yes : no; gives c and yes back, the answer is in no. */
+unsigned x64_select(struct x64_gen *, unsigned c, unsigned yes, unsigned no);
+/* A constant, pinned or memory leaf into a register of its own; false when p has to be computed. */
+bool x64_load_leaf(struct x64_gen *, rdn_pid, unsigned *ret);
+/* A float operand that an instruction can take from memory: a constant or an unpinned leaf. */
+bool x64_f64_mem(struct x64_gen *, rdn_pid, struct x64_mem *);
 /* x64_bool.c */
 struct x64_clause { uint32_t taint, cold, live; };
 struct x64_clause x64_clause_begin(struct x64_gen *);

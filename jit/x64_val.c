@@ -210,13 +210,27 @@ static unsigned int_minmax(struct x64_gen *g, const struct rdn_pnode *n) {
     return r;
 }
 
-static unsigned int_select(struct x64_gen *g, const struct rdn_pnode *n) {
-    unsigned yes = x64_int(g, n->b), no = x64_int(g, n->c), c = x64_bool(g, n->a);
+unsigned x64_select(struct x64_gen *g, unsigned c, unsigned yes, unsigned no) {
     x_test32_rr(&g->b, c, c);
     x_cmov(&g->b, X_NE, no, yes);
     x64_gfree(g, c);
     x64_gfree(g, yes);
     return no;
+}
+
+bool x64_load_leaf(struct x64_gen *g, rdn_pid p, unsigned *ret) {
+    struct x64_mem m;
+    unsigned size;
+    if (!x64_is_const(x64_node(g, p)) && !x64_place(g, p, &m, &size))
+        return false;
+    *ret = x64_gpr(g);
+    x64_load(g, *ret, p);
+    return true;
+}
+
+static unsigned int_select(struct x64_gen *g, const struct rdn_pnode *n) {
+    unsigned yes = x64_int(g, n->b), no = x64_int(g, n->c), c = x64_bool(g, n->a);
+    return x64_select(g, c, yes, no);
 }
 
 /* Truncation. Out of range and NaN give min, which a value in range may also be: interp tells them apart. */
@@ -263,13 +277,9 @@ static unsigned int_unary(struct x64_gen *g, const struct rdn_pnode *n) {
 
 unsigned x64_int(struct x64_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = x64_node(g, p);
-    struct x64_mem m;
-    unsigned size, r;
-    if (x64_is_const(n) || x64_place(g, p, &m, &size)) {
-        r = x64_gpr(g);
-        x64_load(g, r, p);
+    unsigned r;
+    if (x64_load_leaf(g, p, &r))
         return r;
-    }
     if (n->type == RDN_TY_B1)
         return x64_bool(g, p);
     switch (n->op) {
@@ -320,8 +330,7 @@ static struct x64_xv own_result(struct x64_gen *g, struct x64_xv l, struct x64_x
     }
     return r.owned ? r : (struct x64_xv){(uint8_t)x64_xmm(g), true};
 }
-/* A float operand that an instruction can take from memory. */
-static bool f64_mem(struct x64_gen *g, rdn_pid p, struct x64_mem *m) {
+bool x64_f64_mem(struct x64_gen *g, rdn_pid p, struct x64_mem *m) {
     const struct rdn_pnode *n = x64_node(g, p);
     unsigned size;
     if (g->pin[p])
@@ -335,7 +344,7 @@ static bool f64_mem(struct x64_gen *g, rdn_pid p, struct x64_mem *m) {
 static struct x64_xv f64_binary(struct x64_gen *g, enum x_sse op, rdn_pid a, rdn_pid b) {
     struct x64_mem m;
     struct x64_xv l, r = {0, false}, d;
-    if (f64_mem(g, b, &m)) {
+    if (x64_f64_mem(g, b, &m)) {
         l = x64_f64(g, a);
         d = own_result(g, l, r);
         x_varith_rm(&g->b, op, d.reg, l.reg, m);
@@ -404,7 +413,7 @@ struct x64_xv x64_f64(struct x64_gen *g, rdn_pid p) {
     struct x64_mem m;
     if (g->pin[p])
         return (struct x64_xv){g->pin[p], false};
-    if (f64_mem(g, p, &m)) {
+    if (x64_f64_mem(g, p, &m)) {
         unsigned x = x64_xmm(g);
         x_vmovsd_rm(&g->b, x, m);
         return (struct x64_xv){(uint8_t)x, true};

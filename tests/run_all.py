@@ -5,7 +5,7 @@
   run_all.py [SETUP…] [--only NAME…]
 
 Set-ups: release (every test), clang and asan (all but suites release and conform; asan also those in suite asan), tsan
-(suite tsan), fuzz (tests/fuzz/run.py, 20 s a target). A test counts as what its output says (cmocka, or a last line
+(suite tsan), fuzz (tests/fuzz/run_fuzz.py, 20 s a target). A test counts as what its output says (cmocka, or a last line
 `N passed, N failed`), else as one. Exit 77 is a skip and is listed with the last line the test printed.
 The last line is `N passed, N failed`; the exit status is 0 only if nothing failed."""
 import argparse
@@ -120,14 +120,14 @@ def run_meson(setup, totals, only, env):
 
 
 def run_fuzz(totals, env):
-    script = ROOT / 'tests/fuzz/run.py'
+    script = ROOT / 'tests/fuzz/run_fuzz.py'
     r = subprocess.run([sys.executable, script, folder('fuzz'), '--seconds', '20'], env=env, capture_output=True, text=True)
     if totals.add('fuzz', 'fuzz', set(), r.returncode, r.stdout + r.stderr).failed:
         print(f'\n--- fuzz\n{r.stdout[-6000:]}{r.stderr[-6000:]}')
 
 
 def run_setup(setup, totals, only, env):
-    if setup == 'fuzz' and (only or not (ROOT / 'tests/fuzz/run.py').exists()):
+    if setup == 'fuzz' and (only or not (ROOT / 'tests/fuzz/run_fuzz.py').exists()):
         return
     print(f'== {setup}: build', flush=True)
     begun = time.monotonic()

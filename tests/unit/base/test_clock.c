@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_clock.c: real and fake time. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <time.h>
 #include "base/clock.h"
 

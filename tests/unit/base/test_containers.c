@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_containers.c: vec, map and buf. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "base/buf.h"
 #include "base/fault.h"
 #include "base/hash.h"

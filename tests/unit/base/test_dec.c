@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_dec.c: the corners of dec.h; base_diff.py covers the plain. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <math.h>
 #include "base/dec.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_err.c: what a failed call leaves behind. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <errno.h>
 #include "base/err.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_fault.c: the countdown. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "base/fault.h"
 
 static void fires_once_on_the_nth(void **state) {

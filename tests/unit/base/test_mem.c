@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_mem.c: the arena over an allocator that counts. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <stdlib.h>
 #include "base/fault.h"
 #include "base/mem.h"

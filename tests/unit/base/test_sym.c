@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_sym.c: symbols, alone and from several threads (the tsan suite runs this one). */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <pthread.h>
 #include <redan/redan.h>
 #include <stdatomic.h>

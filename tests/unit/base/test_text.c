@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_text.c: text forms and their readers at the corners; base_diff.py covers the plain. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <locale.h>
 #include <math.h>
 #include "base/text.h"

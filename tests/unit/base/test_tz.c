@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_tz.c: zones from files written here, good and hostile; base_diff.py covers the real database. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>

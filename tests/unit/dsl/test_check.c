@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_check.c: what the checker says, a row a mistake: codes and spans as `LINE:COL-LINE:COL`; hints; data files; limits;
  * the texts of cost, layout and hash. Beside the language model it is tested in tests/conform/test_check.py. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/sym.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_compile.c: dsl.h from outside: what comes back for good text, wrong text, too much of it, and when memory ends. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <stdlib.h>
 #include "base/fault.h"
 #include "base/sym.h"

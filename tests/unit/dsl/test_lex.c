@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_lex.c: the table of words, values of number literals, and what a diagnostic looks like. What the parser accepts is
  * compared with the model in test_parse_model.py. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <math.h>
 #include <string.h>
 #include "dsl/lex.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What conditions become: operations, conversions, what is shared, what explain sees, and where causes stand. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "dsl/dsl.h"
 #include <stdlib.h>
 

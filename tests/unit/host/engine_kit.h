@@ -5,7 +5,7 @@
 #define RDN_TEST_ENGINE_KIT_H
 #include <redan/redan.h>
 #include <stdlib.h>
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 
 /* The row of ORDER_EVENT, as `redan bindgen` would print it. */
 struct order {

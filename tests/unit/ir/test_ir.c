@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_ir.c: a rule set with one of everything is built, sealed, printed and read back; each broken invariant is refused by
  * its name. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "base/tz.h"
 #include "ir/ir.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_prelude.c: the check values of LANGUAGE.md appendix A that need no rule: own functions, Philox, random numbers, sums,
  * quantiles, hashes, E; and that the two builds of own_math.c give the same bits. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <math.h>
 #include "base/hash.h"
 #include "ir/kernel.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_range.c: what range.c promises holds. Operands are parameters with random ranges; the operation is applied to random
  * values within them, ends included, and the result must be where range.c says. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include <math.h>
 #include "ir/range.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_type.c: types are one pointer each, print as chapter 5 writes them, and know their place in a row. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "ir/type.h"
 
 static const char *const side[] = {"buy", "sell"}, *const edis[] = {"sell", "buy"};

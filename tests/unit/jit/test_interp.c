@@ -2,7 +2,7 @@
  * interp against a second, naive interpreter that recurses over the nodes as the reference model does: the same values, causes and
  * positions for random rule sets; the same moment at which a let is first evaluated, which shows when a window changes
  * between two updates; never a call the naive order does not make, and none twice; explain's sub-values in the same order. */
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 #include "base/fault.h"
 #include "base/mem.h"
 #include "jit/exec.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random typed rule sets x events: x64 answers what interp answers, for rules and for window inputs.
  * Arguments: number of rule sets, seed. A difference prints the rule's tree and the event. */
-#include "../unit.h"
+#include "tests/unit/rows.h"
 #include <stdlib.h>
 #include "ir/ir.h"
 #include "jit/run.h"
 #include "jit/selfcheck.h"
-#include "jit_fake.h"
+#include "tests/unit/jit/jit_fake.h"
 
 enum { RULES = 20, EVENTS = 24, DEPTH = 5 };
 static struct rdn_arena arena;

@@ -4,7 +4,7 @@
 #include "state/data.h"
 
 #include "base/text.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 
 static const struct rdn_type t_int = { .kind = RDN_K_INT }, t_str = { .kind = RDN_K_STR, .n = 10 }, t_date = { .kind = RDN_K_DATE };
 

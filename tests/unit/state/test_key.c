@@ -2,7 +2,7 @@
  * Keys as words: what equals what, what can never be stored, and back to values. */
 #include "ir/key.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 
 static const struct rdn_type t_int = { .kind = RDN_K_INT }, t_dec = { .kind = RDN_K_DEC, .scale = 2 }, t_sym = { .kind = RDN_K_SYM },
                              t_s1 = { .kind = RDN_K_STR, .n = 1 }, t_s8 = { .kind = RDN_K_STR, .n = 8 }, t_s9 = { .kind = RDN_K_STR, .n = 9 },

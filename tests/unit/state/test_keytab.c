@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 
 enum { KEYS = 64 };
 struct plain { uint64_t key[KEYS]; uint64_t used[KEYS]; bool in[KEYS]; uint64_t born[KEYS]; };

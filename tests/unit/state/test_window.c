@@ -8,7 +8,7 @@
 #include "base/fault.h"
 #include "state/data.h"
 #include "state/window_impl.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/rows.h"
 
 #define SEC 1000000000ll
 static const struct rdn_type t_int = { .kind = RDN_K_INT }, t_float = { .kind = RDN_K_FLOAT }, t_sym = { .kind = RDN_K_SYM },

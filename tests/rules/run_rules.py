@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests in the rule language: every tests/rules/**/*.rdn on every executor.
 
-  run.py REDAN BACKEND     runs the files; counts expectations (`=>`, `expect`), not tests
-  run.py REDAN complete    every builtin and action has its file, and the file uses it
-  run.py REDAN fmt         `redan fmt` leaves the meaning alone: same hashes, costs and results, and a second run changes nothing
-  run.py REDAN control     every expectation is turned round, one file at a time, and must then fail; so must the checks above
+  run_rules.py REDAN BACKEND     runs the files; counts expectations (`=>`, `expect`), not tests
+  run_rules.py REDAN complete    every builtin and action has its file, and the file uses it
+  run_rules.py REDAN fmt         `redan fmt` leaves the meaning alone: same hashes, costs and results, and a second run changes nothing
+  run_rules.py REDAN control     every expectation is turned round, one file at a time, and must then fail; so must the checks above
 
 The last line is `N passed, N failed`."""
 import pathlib

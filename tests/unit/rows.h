@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unit.h: what every cmocka test includes, and a check that prints the row of a table that failed. */
-#ifndef RDN_TEST_UNIT_H
-#define RDN_TEST_UNIT_H
+ * rows.h: what every cmocka test includes, and a check that prints the row of a table that failed. */
+#ifndef RDN_TEST_ROWS_H
+#define RDN_TEST_ROWS_H
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a mistake looks like: the whole text of `redan check` for tests/golden/*.rdn, beside it in *.txt.
 
-  run.py REDAN [check]     every file's text, byte for byte; every code of dsl/errors.def has its file, which shows that code
-  run.py REDAN control     a changed word, caret or hint, a missing file and a file without its code are seen
-  run.py REDAN write       writes the texts: read the diff before you commit it
+  run_golden.py REDAN [check]     every file's text, byte for byte; every code of dsl/errors.def has its file, which shows that code
+  run_golden.py REDAN control     a changed word, caret or hint, a missing file and a file without its code are seen
+  run_golden.py REDAN write       writes the texts: read the diff before you commit it
 
 A file that would be too large to keep is printed by the *.py of its name."""
 import pathlib
@@ -22,7 +22,7 @@ def codes():
 
 
 def sources(root):
-    return sorted([*root.glob('*.rdn'), *(p for p in root.glob('*.py') if p.name != 'run.py')])
+    return sorted([*root.glob('*.rdn'), *(p for p in root.glob('*.py') if p.name != 'run_golden.py')])
 
 
 def text_of(tool, src):

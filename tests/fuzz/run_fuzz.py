@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the libFuzzer targets of a build for a while each, two at a time.
 
-  run.py BUILD [NAME…] [--seconds N] [--keep]
+  run_fuzz.py BUILD [NAME…] [--seconds N] [--keep]
 
 Findings stay in BUILD/fuzz/NAME with the input that made them. --keep copies new interesting inputs into the corpus, reduced.
 The last line is `N passed, N failed`, one a target; no target at all is a failure."""
