@@ -107,7 +107,7 @@ static void doors_are_watched(void **state) {
          "window s1 = sum(f) by account on accepted Order where qty > 3\nwindow s2 = count() over 5 events on accepted Order\n" \
          "rule r1 on Order { when qty > lim and account in vip reject BIG \"{qty} {val} {name} {c9} {c2}\" }\n"        \
          "rule r2 on Order { when val + c2 > t[account].credit flag CREDIT \"{t[account].note}\" score P twice(h) }\n" \
-         "rule r3 on Order { when now in hours or rows[account, 1].c > 2 hold HOURS for 5s \"{now} {account}\" }\n"    \
+         "rule r3 on Order { when now in hours and qty mod 3 == 0 or rows[account, 1].c > 2 hold HOURS for 5s \"{now} {account}\" }\n"    \
          "rule r4 on Order { when cross_up(c4, e2) or prev(c1) > 3 or c5 > 1.0 or d1 + d2 + d3 > 5 flag STATS }\n"     \
          "rule r5 on Order { when starts_with(name, \"A\") or contains(tag, \"q\") or find(tag, \"z\") > 0 flag " CODE " emit T { n: name, l: lower(account), t: text(px), v: vec(f, 1.0), c: c9, f: c8 } }\n" \
          "rule r6 on Order shadow { when model(f) > 0.1 and c6 + e3 > 0 or c7 > 1.00 throttle SH }\n"                  \
