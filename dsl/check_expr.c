@@ -65,9 +65,19 @@ static bool text_fits(struct rdn_ck *k, const struct rdn_expr *x, rdn_ty t, rdn_
     }
 }
 
+/* What kernels do not have: an error in one, and a fn that has it is for hosts. */
+static void kernel_kind(struct rdn_ck *k, const struct rdn_expr *x, rdn_ty t, struct rdn_ctx *c) {
+    if (rdn_is(t, RDN_KERNEL_KINDS))
+        return;
+    c->deps->host = true;
+    if (c->kind == RDN_CTX_KERNEL)
+        rdn_raise(k->c, "E0313", x->pos, NULL, "kernels do not have %s", rdn_tn(k, t));
+}
+
 rdn_ty rdn_ck_want(struct rdn_ck *k, struct rdn_expr *x, rdn_ty t, struct rdn_ctx *c, struct rdn_what what) {
     if (rdn_is_num(x)) {
         rdn_ck_fit(k, x, t);
+        kernel_kind(k, x, t, c);
         return t;
     }
     rdn_ty found = rdn_ck_type(k, x, c, t);
@@ -248,10 +258,6 @@ rdn_ty rdn_ck_type(struct rdn_ck *k, struct rdn_expr *x, struct rdn_ctx *c, rdn_
     x->sens = false;
     x->t = type_of(k, x, c, want);
     x->asked = want;
-    if (!rdn_is(x->t, RDN_KERNEL_KINDS)) {
-        c->deps->host = true;
-        if (c->kind == RDN_CTX_KERNEL)
-            rdn_raise(k->c, "E0313", x->pos, NULL, "kernels do not have %s", rdn_tn(k, x->t));
-    }
+    kernel_kind(k, x, x->t, c);
     return x->t;
 }
