@@ -312,10 +312,9 @@ static void leave(struct run *r) {
     }
 
 /* Runs the code of a node; a shared one that is not done yet is entered first. */
-static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range, rdn_id id, struct rdn_scratch *scratch,
-                     struct rdn_cell *ret) {
+static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range, rdn_id id, struct rdn_cell *ret) {
     struct run r = { st, st->code, st->code->ir, st->temps, { st->temps, st->code->consts, st->frame->head.params, st->shared, st->fields },
-                     scratch, range->start, range->end, 0 };
+                     &st->tmp, range->start, range->end, 0 };
     const struct rdn_insn *code = r.in->code;
     if (range->ref >> REF_SHIFT == REF_SHARED && range->start == range->end && !is_done(&r, range->ref & REF_MASK))
         enter(&r, range->ref & REF_MASK, 0);
@@ -440,21 +439,20 @@ static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range
     }
 }
 
-void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, bool persist, struct rdn_cell *ret) {
+void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_interp *in = st->code;
     const struct rdn_node *n = &in->ir->nodes.v[id];
-    struct rdn_scratch *scratch = persist ? &st->keep : &st->tmp;
     st->tmp.used = 0;
     st->fields[CTX_SCORE].i = st->frame->head.score;
     while (n->op == RDN_OP_USE && !in->shared_of[id])
         n = &in->ir->nodes.v[id = n->a];
     uint32_t ref;
     if (in->shared_of[id]) {
-        run_code(st, &(struct rdn_run_of){ 0, 0, REF(REF_SHARED, in->shared_of[id] - 1) }, id, scratch, ret);
+        run_code(st, &(struct rdn_run_of){ 0, 0, REF(REF_SHARED, in->shared_of[id] - 1) }, id, ret);
     } else if (rdn_interp_leaf(n, &ref)) {
-        run_code(st, &(struct rdn_run_of){ 0, 0, ref }, id, scratch, ret);
+        run_code(st, &(struct rdn_run_of){ 0, 0, ref }, id, ret);
     } else {
         assert(in->ranges[id].end);                      /* not below any root: a kernel's body */
-        run_code(st, &in->ranges[id], id, scratch, ret);
+        run_code(st, &in->ranges[id], id, ret);
     }
 }

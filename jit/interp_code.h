@@ -92,7 +92,7 @@ bool rdn_interp_leaf(const struct rdn_node *, uint32_t *ret);       /* its ref, 
 /* interp_open.c: bytes of scratch each node may take, by node. False: no memory. */
 bool rdn_interp_bytes(const struct rdn_interp *, uint32_t *ret);
 
-/* interp.c: the value of a node that is laid out. `persist`: texts and arrays stay valid until the next event, not just until
- * the next evaluation. */
-void rdn_interp_eval(struct rdn_interp_state *, rdn_id, bool persist, struct rdn_cell *ret);
+/* interp.c: the value of a node that is laid out. Texts and arrays stay valid until the next event where the root was laid out
+ * to keep them (it is shared then), else until the next evaluation. */
+void rdn_interp_eval(struct rdn_interp_state *, rdn_id, struct rdn_cell *ret);
 #endif

@@ -21,7 +21,7 @@ void rdn_interp_begin(struct rdn_frame *f) {
 }
 
 void rdn_interp_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) {
-    rdn_interp_eval(f->interp, id, true, ret);
+    rdn_interp_eval(f->interp, id, ret);
 }
 
 void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) {
@@ -29,12 +29,12 @@ void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) {
     const struct rdn_rule *r = &f->head.ir->rules[rule];
     if (r->calls) {
         st->pending = ++st->stamps;
-        rdn_interp_eval(st, r->when, false, ret);
+        rdn_interp_eval(st, r->when, ret);
         st->pending = 0;
         if (!ret->cause)
             return;                                      /* whatever the calls would answer */
     }
-    rdn_interp_eval(st, r->when, false, ret);
+    rdn_interp_eval(st, r->when, ret);
 }
 
 bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_key **ret, struct rdn_cell *undef) {
@@ -46,7 +46,7 @@ bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_k
         return true;
     rdn_key_begin(key);
     for (uint32_t i = 0; i < w->nkeys; i++) {
-        rdn_interp_eval(st, w->keys[i], false, undef);
+        rdn_interp_eval(st, w->keys[i], undef);
         if (undef->cause)
             return false;
         rdn_key_add(key, w->ktypes[i], undef);
@@ -68,7 +68,7 @@ enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rd
     const struct rdn_window *w = &f->head.ir->windows[window];
     struct rdn_cell c;
     if (w->where) {
-        rdn_interp_eval(st, w->where, false, &c);
+        rdn_interp_eval(st, w->where, &c);
         if (c.cause)
             return RDN_ENTER_SKIP;
         if (!c.i)
@@ -78,10 +78,10 @@ enum rdn_enter rdn_interp_window(struct rdn_frame *f, uint32_t window, struct rd
     bool good = rdn_interp_own_key(f, window, &ret->key, &c);
     ret->val = (struct rdn_cell){ .i = 1 };
     if (w->value)
-        rdn_interp_eval(st, w->value, true, &ret->val);
+        rdn_interp_eval(st, w->value, &ret->val);
     ret->span = 0;
     if (w->span) {
-        rdn_interp_eval(st, w->span, false, &c);
+        rdn_interp_eval(st, w->span, &c);
         ret->span = c.i;
     }
     good &= !ret->val.cause && (!w->vtype || storable(w->vtype, &ret->val));

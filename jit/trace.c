@@ -13,27 +13,27 @@ static bool is_void(const struct rdn_ir *ir, rdn_id id, const struct rdn_cell *c
     return c->cause || (ir->nodes.v[id].type == RDN_TY_F64 && c->f != c->f);
 }
 
-/* x in [..] stops at the first equal element. */
+/* x in [..] stops at the first equal element. The next evaluation would reuse the memory of a text. */
 static void walk_set(struct trace *t, rdn_id id, const rdn_id *args, uint32_t n) {
-    const struct rdn_mem *mem = t->st->code->mem;
-    size_t bytes = n * (sizeof(struct rdn_cell) + sizeof(void *));
-    struct rdn_cell *cells = rdn_realloc(mem, NULL, 0, bytes), same;
-    if (!cells)
-        return;
-    const struct rdn_cell **argp = (const struct rdn_cell **)(void *)(cells + n);
-    for (uint32_t i = 0; i < n; i++) {
+    struct rdn_arena arena;
+    rdn_arena_init(&arena, t->st->code->mem);
+    struct rdn_cell *cells = rdn_new_n(&arena, struct rdn_cell, n), same;
+    const struct rdn_cell **argp = rdn_new_n(&arena, const struct rdn_cell *, n);
+    for (uint32_t i = 0; cells && argp && i < n; i++) {
         argp[i] = &cells[i];
-        walk(t, args[i], &same);
-        rdn_interp_eval(t->st, args[i], true, &cells[i]);
-        if (!i && cells[0].cause)
+        walk(t, args[i], &cells[i]);
+        const bool text = !cells[i].cause && t->ir->nodes.v[args[i]].type == RDN_TY_STR;
+        if (text)
+            cells[i].t.p = rdn_arena_strndup(&arena, cells[i].t.p, cells[i].t.len);
+        if ((!i && cells[0].cause) || (text && !cells[i].t.p))
             break;
         if (i) {
-            rdn_op_apply(t->ir, id, argp, i + 1, &t->st->keep, &same);
+            rdn_op_apply(t->ir, id, argp, i + 1, &t->st->tmp, &same);
             if (!same.cause && same.i)
                 break;
         }
     }
-    rdn_free(mem, cells, bytes);
+    rdn_arena_fini(&arena);
 }
 
 static void walk_strict(struct trace *t, const struct rdn_node *n, const rdn_id *args, uint32_t nargs) {
@@ -89,7 +89,7 @@ static void walk_parts(struct trace *t, rdn_id id, const struct rdn_node *n) {
 static void walk(struct trace *t, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_node *n = &t->ir->nodes.v[id];
     walk_parts(t, id, n);
-    rdn_interp_eval(t->st, id, false, ret);
+    rdn_interp_eval(t->st, id, ret);
     if (n->flags & RDN_NODE_TRACE)
         t->fn(t->ctx, t->ir, id, ret);
 }
