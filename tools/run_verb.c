@@ -85,6 +85,23 @@ static uint32_t read_preload(const struct run *r, char *buf, size_t cap, const c
     return n;
 }
 
+static bool declares(const struct rdn_ir *ir, const char *name) {
+    for (uint32_t i = 0; i < ir->ncalls; i++)
+        if (!ir->calls[i].kernel && strcmp(ir->calls[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A misspelt name would be loaded and never called. Rules that are swapped in count too. */
+static bool some_rules_declare(const struct run *r, const char *name) {
+    bool found = declares(r->rs->ir, name);
+    for (uint32_t i = 0; i < r->nswaps; i++)
+        found |= declares(r->swaps[i].rs->ir, name);
+    if (!found)
+        usage("--plugin %.80s: the rules declare no plugin of that name", name);
+    return found;
+}
+
 static bool name_plugins(struct run *r) {
     const char *modules[16];
     char buf[512];
@@ -98,6 +115,8 @@ static bool name_plugins(struct run *r) {
         if (!eq || eq == v || (size_t)(eq - v) >= sizeof name)
             return usage("--plugin %.80s: NAME=FILE.py expected", v), false;
         snprintf(name, sizeof name, "%.*s", (int)(eq - v), v);
+        if (!some_rules_declare(r, name))
+            return false;
         redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
         o.name = name;
         o.file = eq + 1;
