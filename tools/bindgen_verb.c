@@ -3,6 +3,56 @@
 #include "tools/tool.h"
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
+
+/* ---- names ---- */
+/* Rule files may use any word; what the target language keeps for itself, or what this file's output uses, gets a '_'. */
+static const char c_words[] =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
+    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
+    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline "
+    "int int32_t int64_t linux long mutable namespace new noexcept not not_eq nullptr offsetof operator or or_eq "
+    "private protected public register reinterpret_cast requires restrict return short signed sizeof static "
+    "static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
+    "typeof uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq ";
+static const char python_words[] =
+    "ClassVar Decimal False LAYOUT Literal None True and as assert async await break class continue dataclass date "
+    "def del elif else except finally for from global if import in is lambda nonlocal not np or pass raise return "
+    "try while with yield ";
+
+static bool is_word(const char *words, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = words; *p; p += strcspn(p, " ") + 1)
+        if (strncmp(p, name, n) == 0 && p[n] == ' ')
+            return true;
+    return false;
+}
+
+static bool is_field(const struct rdn_event *e, const char *name) {
+    for (uint32_t i = 0; i < e->nfields; i++)
+        if (strcmp(e->fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+struct ident { char text[72]; };                         /* identifiers have at most 64 bytes */
+static struct ident field_ident(const struct rdn_event *e, const char *name, const char *words) {
+    struct ident id;
+    size_t n = (size_t)snprintf(id.text, sizeof id.text, "%s", name);
+    bool taken = is_word(words, name) || (e->has_present && strcmp(name, "present") == 0);
+    while (taken && n + 1 < sizeof id.text) {
+        id.text[n++] = '_';
+        id.text[n] = 0;
+        taken = is_field(e, id.text);
+    }
+    return id;
+}
+
+static struct ident event_ident(const struct rdn_event *e, const char *words) {
+    struct ident id;
+    snprintf(id.text, sizeof id.text, "%s%s", e->name, is_word(words, e->name) ? "_" : "");
+    return id;
+}
 
 /* ---- C ---- */
 static const char *c_type(const struct rdn_type *t) {
@@ -17,6 +67,15 @@ static void put_upper(struct rdn_buf *b, const char *s) {
         rdn_buf_putc(b, (char)toupper((unsigned char)*s));
 }
 
+/* Members that differ in case only keep their spelling. */
+static bool differ_in_case_only(const struct rdn_type *t) {
+    for (uint32_t i = 0; i < t->n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (strcasecmp(t->members[i], t->members[k]) == 0)
+                return true;
+    return false;
+}
+
 static void c_enums(struct rdn_buf *b, const struct rdn_event *e) {
     for (uint32_t i = 0; i < e->nfields; i++) {
         const struct rdn_type *t = e->fields[i].type;
@@ -29,33 +88,38 @@ static void c_enums(struct rdn_buf *b, const struct rdn_event *e) {
             rdn_buf_putc(b, '_');
             put_upper(b, e->fields[i].name);
             rdn_buf_putc(b, '_');
-            put_upper(b, t->members[k]);
+            if (differ_in_case_only(t))
+                rdn_buf_puts(b, t->members[k]);
+            else
+                put_upper(b, t->members[k]);
         }
         rdn_buf_puts(b, " };\n");
     }
 }
 
 static void c_event(struct rdn_buf *b, const struct rdn_event *e) {
+    struct ident event = event_ident(e, c_words);
     c_enums(b, e);
-    rdn_buf_printf(b, "struct %s {\n    int64_t ts;                          /* 0: ns since 1970 UTC */\n", e->name);
+    rdn_buf_printf(b, "struct %s {\n    int64_t ts;                          /* 0: ns since 1970 UTC */\n", event.text);
     if (e->has_present)
         rdn_buf_puts(b, "    uint64_t present;                    /* 8: bit i is set when the i-th optional field has a value */\n");
     for (uint32_t i = 0; i < e->nfields; i++) {
         const struct rdn_field *f = &e->fields[i];
         char decl[160], type[1024];
+        struct ident id = field_ident(e, f->name, c_words);
         struct rdn_buf t;
         rdn_buf_init(&t, &rdn_libc_mem);
         rdn_type_print(&t, f->type);
         snprintf(type, sizeof type, "%s", rdn_buf_str(&t));
         rdn_buf_fini(&t);
         if (f->type->kind == RDN_K_STR)
-            snprintf(decl, sizeof decl, "char %s[%u];", f->name, f->type->n);
+            snprintf(decl, sizeof decl, "char %s[%u];", id.text, f->type->n);
         else if (f->type->kind == RDN_K_ARR && f->type->ndim == 2)
-            snprintf(decl, sizeof decl, "%s %s[%u][%u];", c_type(f->type), f->name, f->type->dim[0], f->type->dim[1]);
+            snprintf(decl, sizeof decl, "%s %s[%u][%u];", c_type(f->type), id.text, f->type->dim[0], f->type->dim[1]);
         else if (f->type->kind == RDN_K_ARR)
-            snprintf(decl, sizeof decl, "%s %s[%u];", c_type(f->type), f->name, f->type->dim[0]);
+            snprintf(decl, sizeof decl, "%s %s[%u];", c_type(f->type), id.text, f->type->dim[0]);
         else
-            snprintf(decl, sizeof decl, "%s %s;", c_type(f->type), f->name);
+            snprintf(decl, sizeof decl, "%s %s;", c_type(f->type), id.text);
         rdn_buf_printf(b, "    %-36s /* %u: %s", decl, f->offset, type);
         if (f->optional)
             rdn_buf_printf(b, ", optional, present bit %u", f->present_bit);
@@ -64,9 +128,10 @@ static void c_event(struct rdn_buf *b, const struct rdn_event *e) {
     rdn_buf_printf(b, "} __attribute__((aligned(8)));\n#define ");
     put_upper(b, e->name);
     rdn_buf_printf(b, "_LAYOUT 0x%016llxu\n", (unsigned long long)e->layout_hash);
-    rdn_buf_printf(b, "_Static_assert(sizeof(struct %s) == %u, \"layout of %s\");\n", e->name, e->size, e->name);
+    rdn_buf_printf(b, "static_assert(sizeof(struct %s) == %u, \"layout of %s\");\n", event.text, e->size, e->name);
     for (uint32_t i = 0; i < e->nfields; i++)
-        rdn_buf_printf(b, "_Static_assert(offsetof(struct %s, %s) == %u, \"layout of %s\");\n", e->name, e->fields[i].name, e->fields[i].offset, e->name);
+        rdn_buf_printf(b, "static_assert(offsetof(struct %s, %s) == %u, \"layout of %s\");\n", event.text, field_ident(e, e->fields[i].name, c_words).text,
+                       e->fields[i].offset, e->name);
     rdn_buf_putc(b, '\n');
 }
 
@@ -86,11 +151,11 @@ static void numpy_format(char *ret, size_t cap, const struct rdn_type *t) {
 
 static void numpy_event(struct rdn_buf *b, const struct rdn_event *e) {
     char f[64];
-    rdn_buf_printf(b, "%s_LAYOUT = 0x%016llx\n%s = np.dtype({\n    'names': ['ts'", e->name, (unsigned long long)e->layout_hash, e->name);
+    rdn_buf_printf(b, "%s_LAYOUT = 0x%016llx\n%s = np.dtype({\n    'names': ['ts'", e->name, (unsigned long long)e->layout_hash, event_ident(e, python_words).text);
     if (e->has_present)
         rdn_buf_puts(b, ", 'present'");
     for (uint32_t i = 0; i < e->nfields; i++)
-        rdn_buf_printf(b, ", '%s'", e->fields[i].name);
+        rdn_buf_printf(b, ", '%s'", field_ident(e, e->fields[i].name, "").text);
     rdn_buf_printf(b, "],\n    'formats': ['<i8'%s", e->has_present ? ", '<u8'" : "");
     for (uint32_t i = 0; i < e->nfields; i++) {
         numpy_format(f, sizeof f, e->fields[i].type);
@@ -128,11 +193,11 @@ static void class_type(struct rdn_buf *b, const struct rdn_type *t) {
 }
 
 static void class_event(struct rdn_buf *b, const struct rdn_event *e) {
-    rdn_buf_printf(b, "@dataclass(slots=True, kw_only=True)\nclass %s:\n    LAYOUT: ClassVar[int] = 0x%016llx\n    ts: int  # ns since 1970 UTC\n", e->name,
+    rdn_buf_printf(b, "@dataclass(slots=True, kw_only=True)\nclass %s:\n    LAYOUT: ClassVar[int] = 0x%016llx\n    ts: int  # ns since 1970 UTC\n", event_ident(e, python_words).text,
                    (unsigned long long)e->layout_hash);
     for (uint32_t i = 0; i < e->nfields; i++) {
         const struct rdn_field *f = &e->fields[i];
-        rdn_buf_printf(b, "    %s: ", f->name);
+        rdn_buf_printf(b, "    %s: ", field_ident(e, f->name, python_words).text);
         class_type(b, f->type);
         if (f->optional)
             rdn_buf_puts(b, " | None = None");
@@ -146,9 +211,9 @@ static void class_event(struct rdn_buf *b, const struct rdn_event *e) {
 }
 
 static const struct { const char *name, *head; void (*event)(struct rdn_buf *, const struct rdn_event *); } forms[] = {
-    { "c", "#include <stddef.h>\n#include <stdint.h>\n\n", c_event },
+    { "c", "#include <assert.h>\n#include <stddef.h>\n#include <stdint.h>\n\n", c_event },
     { "numpy", "import numpy as np\n\n", numpy_event },
-    { "dataclass", "from dataclasses import dataclass\nfrom datetime import date\nfrom decimal import Decimal\nfrom typing import ClassVar, Literal\n\n\n", class_event },
+    { "dataclass", "from __future__ import annotations\n\nfrom dataclasses import dataclass\nfrom datetime import date\nfrom decimal import Decimal\nfrom typing import ClassVar, Literal\n\n\n", class_event },
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
 
@@ -171,7 +236,7 @@ int cmd_bindgen(int argc, char **argv) {
     struct rdn_buf b;
     rdn_buf_init(&b, &rdn_libc_mem);
     if (rs) {
-        rdn_buf_printf(&b, "%s Made by `redan bindgen` from %s. Do not edit. %s\n", form ? "#" : "/*", base_name(a.words[0]), form ? "" : "*/");
+        rdn_buf_printf(&b, "%s Made by `redan bindgen` from %s. Do not edit.%s\n", form ? "#" : "/*", base_name(a.words[0]), form ? "" : " */");
         rdn_buf_puts(&b, forms[form].head);
         for (uint32_t i = 0; i < rs->ir->nevents; i++)
             forms[form].event(&b, &rs->ir->events[i]);
