@@ -150,6 +150,8 @@ void redan_close(redan_engine *e) {
 }
 
 int redan_sym(redan_engine *e, const char *text, size_t len, uint32_t *ret_id) {
+    if (!len)
+        text = "";                                       /* NULL is as good */
     if (len > 255 || !rdn_utf8_valid(text, len) || memchr(text, 0, len))
         return REDAN_E_INVAL;
     return rdn_sym_intern(e->syms, text, len, ret_id);

@@ -75,7 +75,7 @@ static int run_stream(struct job *j, const char *events) {
             out_buf(stdout, &j->out);
     }
     out_buf(stdout, &j->out);
-    return j->bad ? EXIT_FINDINGS : EXIT_GOOD;
+    return j->feed.failed ? EXIT_USAGE : j->bad ? EXIT_FINDINGS : EXIT_GOOD;
 }
 
 static int start(struct job *j) {

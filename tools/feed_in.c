@@ -16,6 +16,7 @@ bool feed_open(struct feed *d, const struct args *a, const char *path, struct rd
         return false;
     if (rdn_line_open(&rdn_libc_mem, syms, &d->json) < 0)
         return usage("out of memory"), false;
+    d->name = path ? path : "-";
     d->own = path && strcmp(path, "-") != 0;
     d->f = d->own ? fopen(path, "rb") : stdin;
     if (!d->f)
@@ -40,8 +41,12 @@ bool feed_rules(struct feed *d, const struct rdn_ir *ir) {
 
 bool feed_fetch(struct feed *d) {
     ssize_t n = getdelim(&d->line, &d->cap, '\n', d->f);
-    if (n < 0)
+    if (n < 0) {
+        d->failed = ferror(d->f);
+        if (d->failed)
+            usage("%s: %s", d->name, strerror(errno));
         return false;
+    }
     d->len = (size_t)n - (d->line[n - 1] == '\n');
     d->lines++;
     return true;

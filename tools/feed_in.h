@@ -8,7 +8,8 @@
 
 struct feed {
     FILE *f;
-    bool own;
+    const char *name;
+    bool own, failed;                                    /* failed: reading ended with an error, a message was printed */
     char *line; size_t cap, len;                         /* the line at hand, without LF */
     uint64_t lines;                                      /* read so far, blank ones too */
     uint64_t skipped;                                    /* rows the map has no entry for */

@@ -35,7 +35,7 @@ static int format_file(const char *path, bool only_check) {
     if (rdn_dsl_format(text, len, &b, &err) < 0) {
         fprintf(stderr, "%s:%u:%u: error %s: %s\n", base_name(path), err.line, err.column, err.id, err.text);
         rc = EXIT_FINDINGS;
-    } else if (strcmp(path, "-") == 0) {
+    } else if (strcmp(path, "-") == 0 && !only_check) {
         out_buf(stdout, &b);
     } else if (b.n != len || memcmp(rdn_buf_str(&b), text, len) != 0) {
         if (only_check)

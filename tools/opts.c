@@ -46,11 +46,24 @@ static bool unknown_option(const char *verb, const char *name, size_t len, const
     return false;
 }
 
+static bool one_of(const struct args *a, const char *name, const char *x, const char *y, const char *z) {
+    const char *v = args_value(a, name);
+    if (!v || strcmp(v, x) == 0 || strcmp(v, y) == 0 || strcmp(v, z) == 0)
+        return true;
+    usage("%s: %s %.40s: %s, %s or %s expected", a->verb, name, v, x, y, z);
+    return false;
+}
+
 bool args_read(struct args *a, const char *verb, int argc, char **argv, const struct opt *opts) {
     *a = (struct args){ .verb = verb };
+    bool only_words = false;
     for (int i = 1; i < argc; i++) {
         const char *s = argv[i];
-        if (strncmp(s, "--", 2) != 0 || !s[2]) {
+        if (!only_words && strcmp(s, "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (only_words || strncmp(s, "--", 2) != 0) {
             if (a->nwords == sizeof a->words / sizeof *a->words)
                 return usage("%s: too many words", verb), false;
             a->words[a->nwords++] = s;
@@ -70,7 +83,7 @@ bool args_read(struct args *a, const char *verb, int argc, char **argv, const st
         a->given[a->ngiven].name = o->name;
         a->given[a->ngiven++].value = value;
     }
-    return true;
+    return one_of(a, "--color", "auto", "always", "never") && one_of(a, "--progress", "auto", "plain", "off");
 }
 
 bool args_flag(const struct args *a, const char *name) {

@@ -2,6 +2,7 @@
  * redan.c: main of the tool: finds the verb and calls it. */
 #include "tools/tool.h"
 #include "base/text.h"
+#include <errno.h>
 #include <string.h>
 
 static const struct { const char *name; int (*fn)(int, char **); const char *usage, *help; } verbs[] = {
@@ -63,7 +64,10 @@ int main(int argc, char **argv) {
         if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
             return help_on(verb);
         int rc = verbs[i].fn(argc - 1, argv + 1);
-        return fflush(stdout) == 0 && !ferror(stdout) ? rc : EXIT_FINDINGS;
+        if (fflush(stdout) == 0 && !ferror(stdout))
+            return rc;
+        fprintf(stderr, "redan: standard output: %s\n", strerror(errno));
+        return EXIT_FINDINGS;
     }
     return unknown(verb);
 }

@@ -67,6 +67,12 @@ static bool set_param(struct run *r, const char *v) {
     bool good = rdn_line_value(NULL, r->eng->syms, &j, t, NULL, &l.val);
     if (!good && t->kind == RDN_K_DUR)
         good = rdn_read_dur(j.text, j.len, &l.val.i);
+    if (!good && t->kind == RDN_K_TIME)
+        good = rdn_read_i64(j.text, j.len, &l.val.i);
+    if (!good && t->kind == RDN_K_FLOAT) {               /* "inf", to be refused or not like any other value */
+        j.kind = RDN_JSON_STRING;
+        good = rdn_line_value(NULL, r->eng->syms, &j, t, NULL, &l.val);
+    }
     if (!good)
         return usage("--param %.80s: the value does not fit its type", v), false;
     const char *why = stream_control(&r->stream, &l);
@@ -247,7 +253,7 @@ static int run_stream(struct run *r) {
     out_buf(stdout, &r->out);
     if (r->feed.skipped)
         fprintf(stderr, "%llu rows without an entry in the map were skipped\n", (unsigned long long)r->feed.skipped);
-    return r->bad ? EXIT_FINDINGS : EXIT_GOOD;
+    return r->feed.failed ? EXIT_USAGE : r->bad ? EXIT_FINDINGS : EXIT_GOOD;
 }
 
 int cmd_run(int argc, char **argv) {

@@ -12,13 +12,13 @@
 
 enum { EXIT_GOOD = 0, EXIT_FINDINGS = 1, EXIT_USAGE = 2 };
 
-/* ---- options (opts.c): they stand anywhere; --name VALUE or --name=VALUE ---- */
+/* ---- options (opts.c): they stand anywhere; --name VALUE or --name=VALUE; behind -- all are words ---- */
 enum opt_kind { OPT_FLAG, OPT_VALUE };
 struct opt { const char *name; enum opt_kind kind; const char *help; };
 struct args {
     const char *verb;
     const char *words[512]; int nwords;                  /* what is no option; `fmt` takes a tree of files */
-    struct { const char *name, *value; } given[64]; int ngiven;
+    struct { const char *name, *value; } given[256]; int ngiven;
 };
 /* False after a message on standard error: usage. `opts` ends with a NULL name; --json, --color and --progress are known to all. */
 bool args_read(struct args *, const char *verb, int argc, char **argv, const struct opt *opts);
