@@ -16,7 +16,7 @@ static const char c_words[] =
     "static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
     "typeof uint32_t uint64_t uint8_t union unix unsigned using virtual void volatile wchar_t while xor xor_eq ";
 static const char python_words[] =
-    "ClassVar Decimal False LAYOUT Literal None True and as assert async await break class continue dataclass date "
+    "Decimal False LAYOUT Literal None True and as assert async await break class continue dataclass date "
     "def del elif else except finally for from global if import in is lambda nonlocal not np or pass raise return "
     "try while with yield ";
 
@@ -193,7 +193,7 @@ static void class_type(struct rdn_buf *b, const struct rdn_type *t) {
 }
 
 static void class_event(struct rdn_buf *b, const struct rdn_event *e) {
-    rdn_buf_printf(b, "@dataclass(slots=True, kw_only=True)\nclass %s:\n    LAYOUT: ClassVar[int] = 0x%016llx\n    ts: int  # ns since 1970 UTC\n", event_ident(e, python_words).text,
+    rdn_buf_printf(b, "@dataclass(slots=True, kw_only=True)\nclass %s:\n    LAYOUT = 0x%016llx\n    ts: int  # ns since 1970 UTC\n", event_ident(e, python_words).text,
                    (unsigned long long)e->layout_hash);
     for (uint32_t i = 0; i < e->nfields; i++) {
         const struct rdn_field *f = &e->fields[i];
@@ -213,7 +213,7 @@ static void class_event(struct rdn_buf *b, const struct rdn_event *e) {
 static const struct { const char *name, *head; void (*event)(struct rdn_buf *, const struct rdn_event *); } forms[] = {
     { "c", "#include <assert.h>\n#include <stddef.h>\n#include <stdint.h>\n\n", c_event },
     { "numpy", "import numpy as np\n\n", numpy_event },
-    { "dataclass", "from __future__ import annotations\n\nfrom dataclasses import dataclass\nfrom datetime import date\nfrom decimal import Decimal\nfrom typing import ClassVar, Literal\n\n\n", class_event },
+    { "dataclass", "from __future__ import annotations\n\nfrom dataclasses import dataclass\nfrom datetime import date\nfrom decimal import Decimal\nfrom typing import Literal\n\n\n", class_event },
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
 
