@@ -121,6 +121,7 @@ int rdn_binding_open(struct redan_ruleset *rs, struct redan_lane *lane, struct r
         rdn_binding_close(b);
         return rc;
     }
+    rdn_frame_head(b->frame)->wins = b->wins;
     *ret = b;
     return 0;
 }

@@ -20,6 +20,7 @@
 #include "ir/key.h"
 
 struct rdn_frame;
+struct rdn_win;                                          /* opaque here: state's */
 /* Filled by host; `lane` is what it passed to rdn_frame_open. Reads are of the current event's lane. All [hot]. */
 struct rdn_helpers {
     void (*wread)(void *lane, uint32_t window, const struct rdn_key *, bool prev, struct rdn_cell *ret);
@@ -28,6 +29,9 @@ struct rdn_helpers {
     bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
     void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
         /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
+    /* A window of head.wins at head.now, as wread without prev reads it, but a text may change at the next update.
+     * NULL: wread is asked. */
+    void (*wquick)(struct rdn_win *, const struct rdn_key *, int64_t now, struct rdn_cell *ret);
 };
 struct rdn_program;
 struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */
@@ -52,6 +56,7 @@ struct rdn_frame_head {                                  /* first member of stru
     const uint8_t *row;
     int64_t now, ts;
     bool any_undef;                                      /* some bit of undef is set */
+    struct rdn_win *const *wins;                         /* by window, for helpers.wquick; set by the lane, NULL without it */
 };
 int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
                     struct rdn_frame **ret, redan_error *);

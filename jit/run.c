@@ -75,10 +75,8 @@ const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct
 /* False: the value has no 8-byte form. */
 static bool store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *c) {
     int64_t *s = slot_at(block, slot);
-    if (type == RDN_TY_F64)
-        memcpy(s, &c->f, 8);
-    else if (type != RDN_TY_D64)
-        *s = c->i;
+    if (type != RDN_TY_D64)
+        *s = c->i;                                       /* a float's bits, too */
     else if (rdn_fits_i64(c->d))
         *s = (int64_t)c->d;
     else
@@ -173,18 +171,23 @@ static __attribute__((noinline)) bool operand_slow(struct rdn_frame *f, rdn_pid 
     c->cause = RDN_DEFINED;
     return true;
 }
-/* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
-static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
-    const uint8_t *p = f->head.row + o->at;
+static inline int64_t row_word(const uint8_t *p, unsigned load) {
+    int64_t v;
     int32_t d;
     uint32_t u;
-    switch (o->load) {
-    case RDN_LOAD_64: memcpy(ret, p, 8); return true;
-    case RDN_LOAD_U32: memcpy(&u, p, 4); *ret = u; return true;
-    case RDN_LOAD_I32: memcpy(&d, p, 4); *ret = d; return true;
-    case RDN_LOAD_U8: *ret = *p; return true;
-    default: return item_value(f, o->at, ret);
+    switch (load) {
+    case RDN_LOAD_64: memcpy(&v, p, 8); return v;
+    case RDN_LOAD_U32: memcpy(&u, p, 4); return u;
+    case RDN_LOAD_I32: memcpy(&d, p, 4); return d;
+    default: return *p;
     }
+}
+/* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
+static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
+    if (o->load == RDN_LOAD_ITEM)
+        return item_value(f, o->at, ret);
+    *ret = row_word(f->head.row + o->at, o->load);
+    return true;
 }
 static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
     int64_t v;
@@ -229,26 +232,34 @@ static __attribute__((noinline)) void run_items(struct rdn_frame *f) {
 }
 
 /* ---- keys ---- */
-static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
-    const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
+/* Parts of more than a word, or that no load finds. */
+static __attribute__((noinline)) bool slow_part(struct rdn_frame *f, const struct rdn_keypart *part, struct rdn_key *key, uint32_t *words) {
+    struct rdn_cell c;
+    if (!operand_slow(f, part->from.pid, &c))
+        return false;
+    key->words = *words;
+    rdn_key_add(key, part->type, &c);
+    *words = key->words;
+    return true;
+}
+static __attribute__((noinline)) bool make_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
     const struct rdn_keyplan *kp = &pl->keys.v[k];
     const struct rdn_keypart *part = &pl->parts.v[kp->at], *end = part + kp->n;
+    const uint8_t *row = f->head.row;
     uint32_t words = 0;
     key->absent = false;
-    for (; part < end; part++) {
-        struct rdn_cell c;
+    for (; part < end; part++) {                         /* one word whatever the type; a valid row holds no unknown sym */
         int64_t v;
-        if (part->from.load != RDN_LOAD_SLOW) {          /* one word whatever the type; a valid row holds no unknown sym */
-            if (!operand_word(f, &part->from, &v))
+        if (part->from.load == RDN_LOAD_SLOW) {
+            if (!slow_part(f, part, key, &words))
+                return false;
+        } else if (part->from.load == RDN_LOAD_ITEM) {
+            if (!item_value(f, part->from.at, &v))
                 return false;
             key->w[words++] = (uint64_t)v;
-            continue;
+        } else {
+            key->w[words++] = (uint64_t)row_word(row + part->from.at, part->from.load);
         }
-        if (!operand_slow(f, part->from.pid, &c))
-            return false;
-        key->words = words;
-        rdn_key_add(key, part->type, &c);
-        words = key->words;
     }
     key->words = words;
     key->hash = rdn_key_hash(key->w, words);
@@ -259,17 +270,20 @@ static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct key_slot *s = (struct key_slot *)(void *)(r->keys + k * r->key_bytes);
     if (s->gen != r->gen) {
         s->gen = r->gen;
-        s->good = make_key(f, k, &s->key);
+        s->good = make_key(f, r->ev->plan, k, &s->key);
     }
     return s->good ? &s->key : NULL;
 }
 
 /* ---- gathers ---- */
-static bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+static inline bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
     const struct rdn_key *k = key_of(f, g->key);
     if (!k)
         return false;
-    f->helpers.wread(f->lane, g->index, k, g->kind == RDN_G_WPREV, c);
+    if (g->kind == RDN_G_WREAD && f->helpers.wquick)
+        f->helpers.wquick(f->head.wins[g->index], k, f->head.now, c);
+    else
+        f->helpers.wread(f->lane, g->index, k, g->kind == RDN_G_WPREV, c);
     return !c->cause;
 }
 /* Columns of one row stand together in most conditions: the last row found is kept. */
@@ -320,7 +334,13 @@ static bool answer_else(struct rdn_frame *f, const struct rdn_gather *g, bool go
         c->i = good;
         return true;
     }
-    return good || operand_slow(f, g->els, c);
+    if (good)
+        return true;
+    const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[g->els];
+    if (n->op != RDN_OP_CONST)
+        return operand_slow(f, g->els, c);
+    c->d = n->lo;                                        /* also the 64-bit word of the other types */
+    return true;
 }
 static void run_gathers(struct rdn_frame *f) {
     struct rdn_run *r = f->x;

@@ -93,19 +93,23 @@ static uint32_t find(const struct rdn_win *w, const struct rdn_key *k) {
 
 bool rdn_win_refusing(const struct rdn_win *w) { return w->def->evict == RDN_EVICT_NONE && w->tab.n >= w->tab.cap; }
 
-void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
-    uint32_t id = k->absent ? RDN_KT_NONE : rdn_keytab_find_used(&w->tab, k->w, k->hash);
-    ret->cause = RDN_DEFINED;
-    if (__builtin_expect(id != RDN_KT_NONE, 1)) {
-        w->ops->read(w, rdn_keytab_state(&w->tab, id), now, ret);
-        return;
-    }
+/* Of a key without a state. */
+static __attribute__((noinline)) void read_absent(struct rdn_win *w, struct rdn_cell *ret) {
     if (rdn_win_refusing(w))
         ret->cause = RDN_CAUSE_FULL;
     else if (w->warmup > 0)
         ret->cause = RDN_CAUSE_COLD;
     else
         ret->d = 0;                                      /* count, sum, distinct: also 0.0 and the integer 0 */
+}
+
+void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
+    uint32_t id = k->absent ? RDN_KT_NONE : rdn_keytab_find_used(&w->tab, k->w, k->hash);
+    ret->cause = RDN_DEFINED;
+    if (id == RDN_KT_NONE)
+        read_absent(w, ret);
+    else
+        w->ops->read(w, rdn_keytab_state(&w->tab, id), now, ret);
 }
 
 /* A state for a new key, or NULL: refused. */
