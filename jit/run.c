@@ -232,38 +232,44 @@ static __attribute__((noinline)) void run_items(struct rdn_frame *f) {
 }
 
 /* ---- keys ---- */
-/* Parts of more than a word, or that no load finds. */
-static __attribute__((noinline)) bool slow_part(struct rdn_frame *f, const struct rdn_keypart *part, struct rdn_key *key, uint32_t *words) {
-    struct rdn_cell c;
-    if (!operand_slow(f, part->from.pid, &c))
-        return false;
-    key->words = *words;
-    rdn_key_add(key, part->type, &c);
-    *words = key->words;
-    return true;
-}
-static __attribute__((noinline)) bool make_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
-    const struct rdn_keyplan *kp = &pl->keys.v[k];
-    const struct rdn_keypart *part = &pl->parts.v[kp->at], *end = part + kp->n;
-    const uint8_t *row = f->head.row;
-    uint32_t words = 0;
-    key->absent = false;
-    for (; part < end; part++) {                         /* one word whatever the type; a valid row holds no unknown sym */
-        int64_t v;
-        if (part->from.load == RDN_LOAD_SLOW) {
-            if (!slow_part(f, part, key, &words))
-                return false;
-        } else if (part->from.load == RDN_LOAD_ITEM) {
-            if (!item_value(f, part->from.at, &v))
-                return false;
-            key->w[words++] = (uint64_t)v;
-        } else {
-            key->w[words++] = (uint64_t)row_word(row + part->from.at, part->from.load);
-        }
-    }
+static bool finish_key(struct rdn_key *key, uint32_t words) {
     key->words = words;
+    key->absent = false;
     key->hash = rdn_key_hash(key->w, words);
     return true;
+}
+/* Some part has several words, or is an item, or may be undefined. */
+static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const struct rdn_keypart *part, const struct rdn_keypart *end, struct rdn_key *key) {
+    rdn_key_begin(key);
+    for (; part < end; part++) {
+        struct rdn_cell c;
+        int64_t v;
+        if (part->from.load == RDN_LOAD_SLOW) {
+            if (!operand_slow(f, part->from.pid, &c))
+                return false;
+            rdn_key_add(key, part->type, &c);
+        } else {
+            if (!operand_word(f, &part->from, &v))
+                return false;
+            key->w[key->words++] = (uint64_t)v;
+        }
+    }
+    rdn_key_end(key);
+    return true;
+}
+/* Words of the row, whatever their types: a valid row holds no unknown sym. Calls nothing that comes back here, so that the
+ * common path saves no registers. */
+static __attribute__((noinline)) bool make_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
+    const struct rdn_keyplan *kp = &pl->keys.v[k];
+    const struct rdn_keypart *part = &pl->parts.v[kp->at];
+    const uint8_t *row = f->head.row;
+    uint32_t n = kp->n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (part[i].from.load == RDN_LOAD_SLOW || part[i].from.load == RDN_LOAD_ITEM)
+            return make_any_key(f, part, part + n, key);
+        key->w[i] = (uint64_t)row_word(row + part[i].from.at, part[i].from.load);
+    }
+    return finish_key(key, n);
 }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_run *r = f->x;

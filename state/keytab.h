@@ -73,12 +73,9 @@ static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_
     }
 }
 
-/* The same, with a look at the key used last first: what an event just updated it mostly reads, and then the index is not needed. */
-static inline uint32_t rdn_keytab_find_used(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    uint32_t id = t->lru.tail;
-    if (id == RDN_KT_NONE || t->words == 0 || rdn_keytab_equal_(rdn_keytab_key(t, id), words, t->words))
-        return id;
-    return rdn_keytab_find(t, words, hash);
+/* A first look: false when that row is certainly another key's. */
+static inline bool rdn_keytab_begins_(const struct rdn_keytab *t, uint32_t id, const uint64_t *words) {
+    return t->words == 0 || rdn_keytab_key(t, id)[0] == words[0];
 }
 
 static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {

@@ -55,8 +55,9 @@ static inline uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t en
              i < end_; i = next_bit(bits_of((w), (s)), i + 1, end_))
 
 static void forget_panes(const struct rdn_win *w, struct pane_state *s) {
-    /* Nothing, one or two words of total, then mostly one word of bits: a call of memset costs more than the stores. */
-    uint64_t *from = (uint64_t *)((char *)s + offsetof(struct pane_state, t)), *end = bits_of(w, s) + (w->slots + 63) / 64;
+    /* Nothing, one or two words of total, then mostly one word of bits. Volatile, or the compiler makes a call of memset of it,
+     * which costs more than the stores. */
+    volatile uint64_t *from = (uint64_t *)((char *)s + offsetof(struct pane_state, t)), *end = bits_of(w, s) + (w->slots + 63) / 64;
     s->n = 0;
     s->full = 0;
     do
