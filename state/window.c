@@ -125,7 +125,7 @@ void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struc
 }
 
 /* A state for a new key, or NULL: refused. */
-static __attribute__((noinline)) void *admit(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
+static void *admit(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
     struct rdn_keytab *t = &w->tab;
     if (t->n >= t->cap) {
         uint32_t victim = w->def->evict == RDN_EVICT_OLDEST ? t->ins.head : t->lru.head;
@@ -141,20 +141,21 @@ static __attribute__((noinline)) void *admit(struct rdn_win *w, const struct rdn
     return st;
 }
 
+/* A new key, or one that cannot be stored: the caller's 10.2 let it through. */
+static __attribute__((noinline)) bool update_new(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+    void *st = k->absent ? NULL : admit(w, k, now);
+    w->count.skipped += k->absent;
+    if (st)
+        w->ops->update(w, st, now, val, span);
+    return st != NULL;
+}
+
 bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
-    if (__builtin_expect(k->absent, 0)) {                /* the caller's 10.2 let a key through that cannot be stored */
-        w->count.skipped++;
-        return false;
-    }
-    uint32_t id = rdn_keytab_find(&w->tab, k->w, k->hash);
-    void *st;
-    if (__builtin_expect(id != RDN_KT_NONE, 1)) {
-        st = rdn_keytab_state(&w->tab, id);
-        rdn_keytab_touch(&w->tab, id);
-    } else if (!(st = admit(w, k, now))) {
-        return false;
-    }
-    w->ops->update(w, st, now, val, span);
+    uint32_t id = find(w, k);
+    if (__builtin_expect(id == RDN_KT_NONE, 0))
+        return update_new(w, k, now, val, span);
+    rdn_keytab_touch(&w->tab, id);
+    w->ops->update(w, rdn_keytab_state(&w->tab, id), now, val, span);
     return true;
 }
 
