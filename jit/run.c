@@ -282,28 +282,38 @@ static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
 }
 
 /* ---- gathers ---- */
-static inline bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+static inline void ask_window(struct rdn_frame *f, uint32_t window, const struct rdn_key *k, struct rdn_cell *c) {
+    if (f->helpers.wquick)
+        f->helpers.wquick(f->head.wins[window], k, f->head.now, c);
+    else
+        f->helpers.wread(f->lane, window, k, false, c);
+}
+static bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
     const struct rdn_key *k = key_of(f, g->key);
     if (!k)
         return false;
-    if (g->kind == RDN_G_WREAD && f->helpers.wquick)
-        f->helpers.wquick(f->head.wins[g->index], k, f->head.now, c);
+    if (g->kind == RDN_G_WREAD)
+        ask_window(f, g->index, k, c);
     else
-        f->helpers.wread(f->lane, g->index, k, g->kind == RDN_G_WPREV, c);
+        f->helpers.wread(f->lane, g->index, k, true, c);
     return !c->cause;
 }
 /* Columns of one row stand together in most conditions: the last row found is kept. */
 struct last_row { uint32_t table, key; const struct rdn_cell *vals; };
-static bool read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
-    if (last->table != g->index || last->key != g->key) {
-        const struct rdn_key *k = key_of(f, g->key);
-        last->table = g->index;
-        last->key = g->key;
-        last->vals = k ? f->helpers.tread(f->lane, g->index, k) : NULL;
+static inline const struct rdn_cell *row_at(struct rdn_frame *f, uint32_t table, uint32_t key, struct last_row *last) {
+    if (last->table != table || last->key != key) {
+        const struct rdn_key *k = key_of(f, key);
+        last->table = table;
+        last->key = key;
+        last->vals = k ? f->helpers.tread(f->lane, table, k) : NULL;
     }
-    if (!last->vals)
+    return last->vals;
+}
+static bool read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
+    const struct rdn_cell *row = row_at(f, g->index, g->key, last);
+    if (!row)
         return false;
-    *c = last->vals[g->column];
+    *c = row[g->column];
     return !c->cause;
 }
 static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
@@ -340,27 +350,47 @@ static bool answer_else(struct rdn_frame *f, const struct rdn_gather *g, bool go
         c->i = good;
         return true;
     }
-    if (good)
-        return true;
-    const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[g->els];
-    if (n->op != RDN_OP_CONST)
-        return operand_slow(f, g->els, c);
-    c->d = n->lo;                                        /* also the 64-bit word of the other types */
-    return true;
+    return good || operand_slow(f, g->els, c);
 }
-static void run_gathers(struct rdn_frame *f) {
+static void no_value(struct rdn_run *r, const struct rdn_gather *g) {
+    *slot_at(r->block, g->slot) = 0;
+    taint_set(r, g->dep);
+}
+static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last) {
     struct rdn_run *r = f->x;
-    const struct rdn_gather *g = r->ev->plan->gathers.v, *end = g + r->ev->plan->gathers.n;
+    struct rdn_cell c;
+    bool good = gather_value(f, g, last, &c);
+    if (g->has_else || g->is_defined)
+        good = answer_else(f, g, good, &c);
+    if (!good || !store(r->block, g->slot, g->type, &c))
+        no_value(r, g);
+}
+static void run_fills(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
     struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    for (; g < end; g++) {
+    for (const struct rdn_fill *s = r->ev->fills, *end = r->ev->fills_end; s < end; s++) {
         struct rdn_cell c;
-        bool good = gather_value(f, g, &last, &c);
-        if (g->has_else || g->is_defined)
-            good = answer_else(f, g, good, &c);
-        if (!good || !store(r->block, g->slot, g->type, &c)) {
-            *slot_at(r->block, g->slot) = 0;
-            taint_set(r, g->dep);
+        const struct rdn_cell *v = NULL;
+        if (s->kind == RDN_FILL_WINDOW) {
+            const struct rdn_key *k = key_of(f, s->key);
+            if (k) {
+                ask_window(f, s->index, k, &c);
+                v = &c;
+            }
+        } else if (s->kind == RDN_FILL_ROW) {
+            v = row_at(f, s->index, s->key, &last);
+            v = v ? v + s->column : NULL;
+        } else {
+            any_fill(f, s->of, &last);
+            continue;
         }
+        int64_t *slot = (int64_t *)(void *)(r->block + s->slot);
+        if (v && !v->cause && (!s->wide || rdn_fits_i64(v->d)))
+            *slot = v->i;                                /* a float's bits and the word of a decimal, too */
+        else if (s->has_els && !(v && !v->cause))
+            *slot = s->els;
+        else
+            no_value(r, s->of);
     }
 }
 
@@ -389,7 +419,7 @@ static void early_rules(struct rdn_frame *f) {
     const uint64_t *fired = r->fired, *taint = r->taint;
     if (r->ev->operands)
         need_items(f);
-    run_gathers(f);
+    run_fills(f);
     if (r->ev->rules)
         run_native(f, r->ev->rules);
     if (!(*flags_of(r) & RDN_BLOCK_TAINT) && !pl->any_early) {

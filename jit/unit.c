@@ -21,6 +21,23 @@ static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
             u->key_words = words;
     }
 }
+static struct rdn_fill fill_of(const struct rdn_plan *pl, const struct rdn_gather *g) {
+    struct rdn_fill s = {.slot = rdn_block_slot(g->slot), .index = g->index, .key = g->key, .column = g->column, .of = g};
+    const struct rdn_pnode *els = &pl->nodes.v[g->els];
+    bool plain = !g->is_defined && !g->nan_is_none && (!g->has_else || els->op == RDN_OP_CONST);
+    s.kind = plain && g->kind == RDN_G_WREAD ? RDN_FILL_WINDOW : plain && g->kind == RDN_G_ROW ? RDN_FILL_ROW : RDN_FILL_ANY;
+    s.wide = g->type == RDN_TY_D64;
+    s.has_els = g->has_else;
+    s.els = els->lo;
+    return s;
+}
+static void make_fills(struct rdn_unit *u, struct rdn_unit_event *ev) {
+    const struct rdn_plan *pl = ev->plan;
+    ev->fills = rdn_new_n(&u->arena, struct rdn_fill, pl->gathers.n + 1);
+    ev->fills_end = ev->fills + pl->gathers.n;
+    for (uint32_t i = 0; i < pl->gathers.n; i++)
+        ev->fills[i] = fill_of(pl, &pl->gathers.v[i]);
+}
 static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
@@ -30,6 +47,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
+        make_fills(u, ev);
         measure_keys(u, ev->plan);
     }
 }

@@ -11,9 +11,19 @@
 #define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
 struct rdn_unit_head { uint64_t magic, bytes, hash, events; uint64_t zero[4]; };   /* in front of the code; hash: of what follows */
 
+/* A gather as the runner's loop wants it: the common ones whole, ANY by its row of the plan. */
+enum { RDN_FILL_ANY, RDN_FILL_WINDOW, RDN_FILL_ROW };
+struct rdn_fill {
+    uint8_t kind;
+    bool wide, has_els;                                  /* the slot is a decimal of 64 bits; els stands in for no value */
+    uint32_t slot, index, key, column;                   /* slot: its offset in the block; the others as in the gather */
+    int64_t els;
+    const struct rdn_gather *of;
+};
 typedef void rdn_native(void *block, const uint8_t *row);
 struct rdn_unit_event {
     struct rdn_plan *plan;
+    struct rdn_fill *fills, *fills_end;                  /* the plan's gathers */
     rdn_native *operands, *rules;                        /* NULL: none */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
 };
