@@ -241,6 +241,16 @@ static void rule_flags(const struct rdn_ir *ir, struct rdn_rule *r) {
     r->calls |= (f & RDN_NODE_CALLS) != 0;
 }
 
+static void list_checked(struct rdn_ir *ir, struct rdn_event *ev) {
+    ev->checked = rdn_arena_alloc(ir->arena, sizeof *ev->checked * (ev->nfields + 1));
+    ev->nchecked = 0;
+    for (uint32_t i = 0; i < ev->nfields; i++) {
+        unsigned k = ev->fields[i].type->kind;
+        if (k == RDN_K_BOOL || k == RDN_K_ENUM || k == RDN_K_SYM || k == RDN_K_STR)
+            ev->checked[ev->nchecked++] = i;
+    }
+}
+
 void rdn_ir_seal(struct rdn_ir *ir) {
     inherit_flags(ir);
     struct lists (*by)[4] = rdn_arena_alloc(ir->arena, sizeof *by * (ir->nevents + 1));
@@ -253,6 +263,8 @@ void rdn_ir_seal(struct rdn_ir *ir) {
         ev->resets = by[e][2].v, ev->nresets = by[e][2].n;
         ev->rules = by[e][3].v, ev->nrules = by[e][3].n;
     }
+    for (uint32_t e = 0; e < ir->nevents; e++)
+        list_checked(ir, &ir->events[e]);
     for (uint32_t r = 0; r < ir->nrules; r++)
         rule_flags(ir, &ir->rules[r]);
     rdn_ir_hash(ir, ir->hash);

@@ -88,6 +88,7 @@ struct rdn_event {
     uint32_t *observed, nobserved, *accepted, naccepted; /* windows fed by this event */
     uint32_t *resets, nresets;                           /* windows reset by it */
     uint32_t *rules, nrules;                             /* rules on it */
+    uint32_t *checked, nchecked;                         /* fields that not all bytes are values of: bool, enum, sym, str */
 };
 struct rdn_param { const char *name; const struct rdn_type *type; struct rdn_cell val, lo, hi; bool has_range; };
 struct rdn_list { const char *name; const struct rdn_type *type; struct rdn_cell *vals; uint32_t n; };   /* str elements as .t */

@@ -177,8 +177,8 @@ static bool str_valid(const uint8_t *p, size_t n) {
 }
 
 bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
-    for (uint32_t i = 0; i < ev->nfields; i++) {
-        const struct rdn_field *f = &ev->fields[i];
+    for (uint32_t i = 0; i < ev->nchecked; i++) {
+        const struct rdn_field *f = &ev->fields[ev->checked[i]];
         const uint8_t *p = row + f->offset;
         unsigned kind = f->type->kind;
         bool bad = kind == RDN_K_BOOL ? *p > 1 : kind == RDN_K_ENUM ? *p >= f->type->n : kind == RDN_K_SYM ? load(p, 4) >= nsyms

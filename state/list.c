@@ -2,18 +2,22 @@
  * list.c: is a value in a list (LANGUAGE.md chapter 9). Built once; O(1) by hashing.
  *
  * Values of one word (numbers, times, symbols, members) are kept as that word, so a look-up touches one cache line; texts as
- * hash, place and length. At most half of the slots are filled. Hashes need no secret: what is in a list comes from its author. */
+ * hash, place and length. At most half of the slots are filled. Hashes need no secret: what is in a list comes from its author.
+ * Up to FEW words are compared one by one: no hash, and no branch that depends on the value. */
 #include "state/data.h"
 
 #include <string.h>
 
 #include "base/hash.h"
 
+enum { FEW = 8 };
 struct text_slot { uint64_t hash; const char *p; uint32_t len, used; };
 struct rdn_listset {
     const struct rdn_mem *mem;
     uint8_t kind;
     bool zero;                                           /* the word 0 is in the list; in the slots it means empty */
+    uint32_t nfew;                                       /* words in few, all of the list; 0: it is longer, or of texts */
+    uint64_t few[FEW];
     size_t mask;
     union { uint64_t *words; struct text_slot *texts; void *slots; };
 };
@@ -61,6 +65,8 @@ static void add(struct rdn_listset *s, const struct rdn_cell *c) {
         *text_slot(s, c->t.p, c->t.len, h) = (struct text_slot){ h, c->t.p, c->t.len, 1 };
     } else if (word_of(s, c, &w)) {
         s->zero |= w == 0;
+        if (s->nfew < FEW)
+            s->few[s->nfew++] = w;
         *word_slot(s, w) = w;
     }
 }
@@ -80,6 +86,8 @@ int rdn_listset_open(const struct rdn_list *l, const struct rdn_mem *mem, struct
     }
     for (uint32_t i = 0; i < l->n; i++)
         add(s, &l->vals[i]);
+    if (l->n > FEW)
+        s->nfew = 0;
     *ret = s;
     return 0;
 }
@@ -97,5 +105,11 @@ bool rdn_listset_has(const struct rdn_listset *s, const struct rdn_cell *c) {
         return text_slot(s, c->t.p, c->t.len, text_hash(c->t.p, c->t.len))->used;
     if (!word_of(s, c, &w))
         return false;
+    if (s->nfew) {
+        bool has = false;
+        for (uint32_t i = 0; i < s->nfew; i++)
+            has |= s->few[i] == w;
+        return has;
+    }
     return w == 0 ? s->zero : *word_slot(s, w) == w;
 }
