@@ -138,6 +138,37 @@ bool flow_open(struct flow *f, redan_engine *e, const char *path, uint32_t n, ui
     return good;
 }
 
+char *flow_rules(uint32_t n, size_t *ret_len) {
+    static const char head[] =
+        "ruleset generated version 1\n  undefined reject RISK_UNDEFINED\n  partition by account\n"
+        "event Order { account: sym  symbol: sym  side: enum(buy, sell)  qty: int  px: dec(4)  tif: enum(day, ioc)? }\n"
+        "event Trade { symbol: sym  px: dec(4)  qty: int }\n"
+        "param max_qty: int = 50_000  in 1..1_000_000\n"
+        "let notional on Order = qty * px\n"
+        "window last_px = last(px) by symbol on Trade\n"
+        "window msgs = count() over 1s by account on Order\n"
+        "window sent = sum(notional) over 60s by account, symbol on accepted Order\n"
+        "rule r0 on Order { when qty > max_qty or qty <= 0 reject QTY \"qty {qty} outside 1..{max_qty}\" }\n";
+    static const char *const rules[] = {
+        "rule r%u on Order { when qty > %u and px > %u.0000 and side == \"buy\" reject SIZE \"qty {qty} at {px}\" }\n",
+        "rule r%u on Order { when abs(px / last_px - 1.0) > %u%% and qty > %u hold AWAY \"price {px} away from {last_px}\" undefined skip }\n",
+        "rule r%u on Order { when msgs > %u and notional > %u.00 throttle RATE for 250ms }\n",
+        "rule r%u on Order { when sent + notional > %u000000.00 or (side == \"sell\" and qty > %u) reject CREDIT \"sent {sent}\" }\n",
+    };
+    size_t cap = sizeof head + (size_t)n * 160, len = sizeof head - 1;
+    char *text = malloc(cap);
+    if (!text)
+        return NULL;
+    memcpy(text, head, sizeof head);
+    for (uint32_t i = 1; i < n; i++) {
+        static const uint32_t base[][2] = { { 20000, 300 }, { 10, 1000 }, { 200, 5000 }, { 50, 30000 } };
+        /* Formats of the table above: each takes the rule's number and two thresholds. */
+        len += (size_t)snprintf(text + len, cap - len, rules[i % 4], i, base[i % 4][0] + i, base[i % 4][1] + 7 * i);
+    }
+    *ret_len = len;
+    return text;
+}
+
 void flow_close(struct flow *f) {
     free(f->events);
     *f = (struct flow){ 0 };

@@ -18,4 +18,7 @@ struct flow {
 /* Reads `path` (NULL: generates `n` events). False after a message. Event ids are bound on the engine, whose rules are active. */
 bool flow_open(struct flow *, redan_engine *, const char *path, uint32_t n, uint64_t seed);
 void flow_close(struct flow *);
+/* A file of n rules on these events, as a desk writes them: limits, reference prices, rates. malloc'ed, with room to change a
+ * character; NULL without memory. */
+char *flow_rules(uint32_t n, size_t *ret_len);
 #endif

@@ -4,7 +4,8 @@
  *   pretrade RULES.rdn judge [--flow FILE] [--backend NAME] [--rounds N] [--hot N]
  *   pretrade RULES.rdn swap  [--flow FILE] [--backend NAME] [--swaps N]       two lanes, a threshold changed N times
  *
- * --hot N goes round the first N events of the flow only, so that rules, windows and keys stay in the caches.
+ * --hot N goes round the orders among the first N events of the flow, so that rules, windows and keys stay in the caches.
+ * RULES "generated": a file of --rules N rules (100).
  *
  * judge   ns per event over whole rounds, and p50 and p99 of single orders by the time-stamp counter
  * swap    text to last adoption, events judged by each lane against events offered, generations seen in order */
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-struct options { const char *rules, *mode, *flow, *backend; uint32_t rounds, swaps, hot; };
+struct options { const char *rules, *mode, *flow, *backend; uint32_t rounds, swaps, hot, rules_n; };
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -42,6 +43,15 @@ static char *read_text(const char *path, size_t *len) {
     p[*len] = 0;
     fclose(f);
     return p;
+}
+
+static char *rules_text(const struct options *o, size_t *len) {
+    if (strcmp(o->rules, "generated") != 0)
+        return read_text(o->rules, len);
+    char *text = flow_rules(o->rules_n, len);
+    if (!text)
+        die("memory", NULL);
+    return text;
 }
 
 static redan_engine *open_engine(const struct options *o, uint32_t lanes) {
@@ -100,6 +110,15 @@ static void shift(struct flow *f) {
         f->events[i].order.ts += by;
 }
 
+/* The prices have been seen: what is left to time is orders. */
+static void drop_trades(struct flow *f) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->events[i].event == f->order)
+            f->events[n++] = f->events[i];
+    f->n = n;
+}
+
 static void time_orders(redan_lane *l, struct flow *f, double ghz, int64_t *p50, int64_t *p99, double *mean) {
     int64_t *ticks = malloc(sizeof *ticks * f->n), empty[101];
     size_t n = 0;
@@ -135,7 +154,7 @@ static double tsc_ghz(void) {
 
 static int judge(const struct options *o) {
     size_t len;
-    char *text = read_text(o->rules, &len);
+    char *text = rules_text(o, &len);
     redan_engine *e = open_engine(o, 1);
     redan_ruleset *rs;
     redan_lane *l;
@@ -152,6 +171,8 @@ static int judge(const struct options *o) {
         return 1;
     f.n = o->hot && o->hot < f.n ? o->hot : f.n;
     run_round(l, &f, &t);
+    if (o->hot)
+        drop_trades(&f);
     double best = 1e18;
     for (uint32_t i = 0; i < o->rounds; i++) {
         shift(&f);
@@ -278,7 +299,7 @@ static void start_lanes(redan_engine *e, const struct flow *f, struct worker *w,
 
 static int swap(const struct options *o) {
     size_t len;
-    char *text = read_text(o->rules, &len);
+    char *text = rules_text(o, &len);
     redan_engine *e = open_engine(o, 2);
     redan_ruleset *rs;
     redan_error err;
@@ -326,6 +347,8 @@ static bool take(const char *arg, const char *value, struct options *o) {
         o->rounds = (uint32_t)atoi(value);
     else if (strcmp(arg, "--swaps") == 0)
         o->swaps = (uint32_t)atoi(value);
+    else if (strcmp(arg, "--rules") == 0)
+        o->rules_n = (uint32_t)atoi(value);
     else if (strcmp(arg, "--hot") == 0)
         o->hot = (uint32_t)atoi(value);
     else
@@ -334,7 +357,7 @@ static bool take(const char *arg, const char *value, struct options *o) {
 }
 
 int main(int argc, char **argv) {
-    struct options o = { .rounds = 5, .swaps = 200 };
+    struct options o = { .rounds = 5, .swaps = 200, .rules_n = 100 };
     bool good = argc >= 3;
     if (good) {
         o.rules = argv[1];
@@ -346,6 +369,6 @@ int main(int argc, char **argv) {
         return judge(&o);
     if (good && strcmp(o.mode, "swap") == 0)
         return swap(&o);
-    fprintf(stderr, "usage: pretrade RULES.rdn judge|swap [--flow FILE] [--backend NAME] [--rounds N] [--hot N] [--swaps N]\n");
+    fprintf(stderr, "usage: pretrade RULES.rdn judge|swap [--flow FILE] [--backend NAME] [--rounds N] [--hot N] [--swaps N] [--rules N]\n");
     return 2;
 }
