@@ -221,5 +221,5 @@ static bool value_of(struct rdn_ck *k, const char *s, size_t n, rdn_ty t, struct
 void rdn_datafile_cell(struct rdn_ck *k, const char *s, size_t n, rdn_ty t, struct rdn_span pos, struct rdn_cell *ret) {
     strip(&s, &n);
     if (!value_of(k, s, n, t, ret))
-        rdn_raise(k->c, "E0711", pos, NULL, "data file value '%.*s' is not a %s", (int)(n < 40 ? n : 40), s, rdn_tn(k, t));
+        rdn_raise(k->c, "E0711", pos, NULL, "data file value '%.*s' is no %s", (int)(n < 40 ? n : 40), s, rdn_tn(k, t));
 }

@@ -503,6 +503,19 @@ static void lex_id(struct rdn_pass *c, struct rdn_lex *l, struct rdn_tok *t) {
     t->word = t->like = find_word(s, (size_t)(p - s));
 }
 
+/* What people write who come from another language. */
+static const char *instead_of(char c) {
+    switch (c) {
+    case '&': return "write 'and'";
+    case '|': return "write 'or'";
+    case '!': return "write 'not (…)', or '!=' for unequal";
+    case '\'': return "strings stand in double quotes";
+    case ';': return "nothing ends with ';'";
+    case '%': return "write 'mod'; '5%' is a number";
+    default: return NULL;
+    }
+}
+
 static void lex_sign(struct rdn_pass *c, struct rdn_lex *l, struct rdn_tok *t) {
     const char *s = l->src + l->at;
     t->kind = RDN_TOK_SIGN;
@@ -510,7 +523,7 @@ static void lex_sign(struct rdn_pass *c, struct rdn_lex *l, struct rdn_tok *t) {
     if (t->word == RDN_NO_WORD) {
         unsigned char b = (unsigned char)*s;
         unsigned n = b < 0x80 ? 1 : b < 0xe0 ? 2 : b < 0xf0 ? 3 : 4;
-        rdn_raise(c, "E0103", (struct rdn_span){ l->at, l->at + n }, NULL, "unexpected character");
+        rdn_raise(c, "E0103", (struct rdn_span){ l->at, l->at + n }, instead_of(*s), "unexpected character");
     }
     t->b = t->a + words[t->word].len;
 }

@@ -57,7 +57,8 @@ static const char *found(struct rdn_parser *p) {
 }
 
 void rdn_p_unexpected(struct rdn_parser *p, const char *wanted) {
-    rdn_p_refuse(p, "E0201", rdn_tok_pos(&p->t[0]), "expected %s, found %s", wanted, found(p));
+    const char *hint = rdn_p_at(p, RDN_W_ASSIGN) ? "compare with '=='" : NULL;
+    rdn_raise(p->c, "E0201", rdn_tok_pos(&p->t[0]), hint, "expected %s, found %s", wanted, found(p));
 }
 
 struct rdn_tok rdn_p_expect(struct rdn_parser *p, enum rdn_word w) {

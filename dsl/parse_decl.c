@@ -307,6 +307,8 @@ __attribute__((noreturn)) static void unknown_decl(struct rdn_parser *p, const s
     static const char *const options[] = { "event", "param", "list", "table", "calendar", "fn", "let", "plugin", "kernel", "window", "rule", "test" };
     rdn_name name = rdn_p_name(p, kw);
     const char *hint = rdn_near(p->c, name, options, sizeof options / sizeof *options);
+    if (kw->word == RDN_W_OVER || kw->word == RDN_W_BY || kw->word == RDN_W_WHERE)
+        hint = "in a window: over, by, on EVENT, where, then the other clauses";
     rdn_raise(p->c, "E0202", rdn_tok_pos(kw), hint ? hint : "declarations: event param list table calendar fn let plugin kernel window rule test",
               "unknown declaration '%s'", name);
 }
