@@ -66,8 +66,8 @@ static void fill(struct rdn_plugins *ps, struct rdn_plugin *p, uint32_t i) {
     if (now - p->logged_ns[0] < second)
         return;
     p->logged_ns[0] = now;
-    rdn_plugins_log(ps, 1, "R4330 plugin %s: %s is not available in a plugin (%s)%s%s", p->name, p->kept[i].name, p->kept[i].place,
-                    hint ? "; " : "", hint ? hint : "");
+    rdn_plugins_log(ps, 1, "R4330 plugin %s: %s is not available in a plugin%s%s%s%s%s", p->name, p->kept[i].name,
+                    *p->kept[i].place ? " (" : "", p->kept[i].place, *p->kept[i].place ? ")" : "", hint ? "; " : "", hint ? hint : "");
 }
 
 void rdn_violation_resolve(struct rdn_plugins *ps, struct rdn_plugin *p, const struct rdn_work *gone) {
