@@ -15,6 +15,16 @@ static int check_json(const struct rdn_ir *ir, const char *file, uint32_t warnin
     return EXIT_GOOD;
 }
 
+static void print_sum(const struct rdn_ir *ir, const char *file, uint32_t nwarnings) {
+    const struct { uint32_t n; const char *what; } parts[] = {
+        { ir->nevents, "event" }, { ir->nwindows, "window" }, { ir->nrules, "rule" }, { ir->ntests, "test" }, { nwarnings, "warning" },
+    };
+    printf("%s: ", file);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        printf("%u %s%s, ", parts[i].n, parts[i].what, parts[i].n == 1 ? "" : "s");
+    printf("%llu B of state\n", (unsigned long long)ir->memory_bytes);
+}
+
 int cmd_check(int argc, char **argv) {
     static const struct opt opts[] = { { "--short", OPT_FLAG, "machine form" }, { NULL, OPT_FLAG, NULL } };
     struct args a;
@@ -32,8 +42,7 @@ int cmd_check(int argc, char **argv) {
         if (json)
             check_json(ir, file, rs->nwarnings);
         else
-            printf("%s: %u events, %u windows, %u rules, %u tests, %u warnings, %llu B of state\n", file, ir->nevents, ir->nwindows, ir->nrules,
-                   ir->ntests, rs->nwarnings, (unsigned long long)ir->memory_bytes);
+            print_sum(ir, file, rs->nwarnings);
     }
     redan_release(rs);
     redan_close(e);

@@ -5,6 +5,7 @@
 #include "base/tz.h"
 #include "sandbox/probe.h"
 #include <string.h>
+#include <unistd.h>
 
 static const char sample[] = "ruleset doctor version 1\n  undefined skip\nevent E { v: int  x: float }\nrule r on E { when v > 1 and x < 2.0 flag A }\n";
 
@@ -67,6 +68,63 @@ static void check_sandbox(struct report *r) {
     rdn_buf_fini(&b);
 }
 
+/* ---- Python: a plugin that says its version, called from a rule ---- */
+static const char python_rules[] = "ruleset doctor version 1\n  undefined skip\nevent E { v: int }\nplugin version(v: int) -> int deadline 50ms\n"
+                                   "rule r on E { when v > 0 emit Python { version: version(v) } }\n";
+static const char python_code[] = "import sys\nimport redan\n\n\n@redan.plugin\ndef version(v: int) -> int:\n"
+                                  "    return sys.version_info[0] * 1000 + sys.version_info[1]\n";
+
+/* The version as 3011, 0 when three calls were late, negative with the error set. */
+static int call_python(redan_engine *e, const char *file, redan_error *err) {
+    redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
+    redan_lane_options lo = REDAN_LANE_OPTIONS_INIT;
+    redan_ruleset *rs = NULL;
+    redan_lane *lane = NULL;
+    struct { int64_t ts, v; } row = { 1, 1 };
+    redan_verdict v;
+    uint32_t event;
+    o.name = "version";
+    o.file = file;
+    lo.flags = REDAN_LANE_MAY_WAIT;
+    int rc = redan_plugin(e, &o, err);
+    if (rc == 0)
+        rc = redan_compile(e, "doctor", python_rules, sizeof python_rules - 1, NULL, &rs, err);
+    if (rc == 0)
+        rc = redan_activate(e, rs, NULL, NULL, err);
+    if (rc == 0)
+        rc = redan_event(e, "E", rs->ir->events[0].layout_hash, &event, err);
+    if (rc == 0)
+        rc = redan_lane_open(e, &lo, &lane, err);
+    for (int i = 0; i < 3 && rc == 0; i++)
+        if (redan_eval(lane, event, &row, &v) == 0 && v.nemits)
+            rc = (int)v.emits[0].fields[0].as.i;
+    redan_lane_close(lane);
+    redan_release(rs);
+    return rc;
+}
+
+static void check_python(struct report *r) {
+    char file[] = "/tmp/redan-doctor-XXXXXX.py", text[400];
+    redan_error err = { 0 };
+    int fd = mkstemps(file, 3);
+    if (fd < 0 || write(fd, python_code, sizeof python_code - 1) != (ssize_t)sizeof python_code - 1) {
+        line(r, false, "Python", "no room for a file in /tmp", NULL);
+    } else {
+        redan_engine *e = open_engine("auto", 1);
+        int version = e ? call_python(e, file, &err) : -1;
+        redan_close(e);
+        if (version > 0)
+            snprintf(text, sizeof text, "%d.%d in a confined worker", version / 1000, version % 1000);
+        else
+            snprintf(text, sizeof text, "%s%s%s", version < 0 ? err.id : "a call took longer than 50 ms", version < 0 && *err.id ? " " : "", version < 0 ? err.text : "");
+        line(r, version > 0, "Python", text, "rules that call plugins use their defaults");
+    }
+    if (fd >= 0) {
+        close(fd);
+        unlink(file);
+    }
+}
+
 int cmd_doctor(int argc, char **argv) {
     static const struct opt opts[] = { { NULL, OPT_FLAG, NULL } };
     struct args a;
@@ -76,5 +134,6 @@ int cmd_doctor(int argc, char **argv) {
     check_backends(&r);
     check_zones(&r);
     check_sandbox(&r);
+    check_python(&r);
     return r.problems ? EXIT_FINDINGS : EXIT_GOOD;
 }
