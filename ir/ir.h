@@ -214,7 +214,6 @@ struct rdn_ir {
     const char *partition;                               /* field name or NULL */
     int64_t budget_ns;                                   /* 0: none */
     uint64_t memory_bytes;                               /* `cost`'s sum */
-    uint8_t hash[32];                                    /* BLAKE2b-256, ir_hash.c: everything but file and source; and the tz version */
     struct rdn_map *interned;                            /* the builder's: constants by value */
 };
 
@@ -227,8 +226,10 @@ rdn_id rdn_ir_node(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned sc
                    rdn_id a, rdn_id b, rdn_id c, uint32_t aux, uint32_t span, unsigned flags);
 rdn_id rdn_ir_node_n(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned scale, const struct rdn_type *ltype,
                      const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags);
-void rdn_ir_seal(struct rdn_ir *);                       /* per-event index lists, inherited flags, hash */
-void rdn_ir_hash(const struct rdn_ir *, uint8_t ret[32]); /* ir_hash.c: what seal stores in ->hash */
+void rdn_ir_seal(struct rdn_ir *);                       /* per-event index lists, inherited flags */
+/* ir_hash.c: BLAKE2b-256 of everything but file and source, and of the tz version. A fifth of compiling a file: worked out for
+ * who asks. The arena's .oom takes a failure. */
+void rdn_ir_hash(const struct rdn_ir *, uint8_t ret[32]);
 
 static inline const struct rdn_type *rdn_ir_ltype(const struct rdn_ir *ir, rdn_id id) { return rdn_type_at(ir->types, ir->ltypes.v[id]); }
 /* Operands of any node as a list. `buf` holds up to three. */

@@ -102,9 +102,12 @@ static void look(struct rdn_arena *a, struct rdn_syms *syms, const struct rdn_ir
     struct rdn_ir *again;
     redan_error err = { 0 };
     size_t n, m;
+    uint8_t hash[32], same[32];
     char *text = print(ir, &n);
     must(rdn_ir_read(a, syms, text, n, &again, &err) == 0);
-    must(!strcmp(print(again, &m), text) && n == m && !memcmp(ir->hash, again->hash, 32));
+    rdn_ir_hash(ir, hash);
+    rdn_ir_hash(again, same);
+    must(!strcmp(print(again, &m), text) && n == m && !memcmp(hash, same, 32));
     struct rdn_range *g = rdn_new_n(a, struct rdn_range, ir->nodes.n);
     rdn_range_of(ir, 0, g);
     for (rdn_id id = 0; id < ir->nodes.n; id++)

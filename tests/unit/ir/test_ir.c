@@ -264,6 +264,13 @@ static void sealing_indexes_and_inherits(void **state) {
     assert_true(ir->nodes.v[ir->calls[0].value].flags & RDN_NODE_EACH);
 }
 
+static bool same_identity(const struct rdn_ir *a, const struct rdn_ir *b) {
+    uint8_t x[32], y[32];
+    rdn_ir_hash(a, x);
+    rdn_ir_hash(b, y);
+    return memcmp(x, y, sizeof x) == 0;
+}
+
 static void text_round_trip(void **state) {
     (void)state;
     struct rdn_ir *ir = sample(), *back;
@@ -273,7 +280,7 @@ static void text_round_trip(void **state) {
     char *text = text_of(ir);
     check(rdn_ir_read(&arena, syms, text, strlen(text), &back, &err) == 0, "%s\n%s", err.text, text);
     assert_string_equal(text_of(back), text);
-    assert_memory_equal(back->hash, ir->hash, 32);
+    assert_true(same_identity(back, ir));
     assert_string_equal(back->source, ir->source);
     assert_int_equal(back->consts.v[back->consts.n - 1].val.t.len, 3);
     /* Another symbol table gives the same identity. */
@@ -282,7 +289,7 @@ static void text_round_trip(void **state) {
     uint32_t id;
     rdn_sym_intern(other, "shift", 5, &id);
     assert_int_equal(rdn_ir_read(&arena, other, text, strlen(text), &back, &err), 0);
-    assert_memory_equal(back->hash, ir->hash, 32);
+    assert_true(same_identity(back, ir));
     rdn_syms_close(other);
 }
 
