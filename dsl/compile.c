@@ -3,6 +3,7 @@
  *
  * The passes recurse over chains of 256 declarations with trees of height 200 each, so they run on a thread whose stack is
  * reserved and committed by touch. The thread blocks every signal: handlers of the embedder stay on the embedder's threads. */
+#include "base/fault.h"
 #include "dsl/pass.h"
 #include "dsl/bounds.h"
 #include "base/buf.h"
@@ -26,7 +27,7 @@ struct job {
 
 /* Runs fn(arg) on a thread with STACK_BYTES of stack; NOMEM when there is none. */
 static int on_large_stack(void *(*fn)(void *), void *arg) {
-    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    char *stack = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return REDAN_E_NOMEM;
     mprotect(stack, GUARD_BYTES, PROT_NONE);             /* the lowest pages: an overrun faults */

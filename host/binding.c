@@ -3,6 +3,7 @@
  *
  * rdn_binding_open   [setup]  allocates and reserves everything judging will touch
  * rdn_binding_carry  [hot]    moves window memory, host rows, run-time parameters and mocks; no allocation */
+#include "base/fault.h"
 #include "host/host.h"
 #include <string.h>
 #include <sys/mman.h>
@@ -78,9 +79,9 @@ static int reserve(struct rdn_binding *b, redan_error *reterr) {
         for (uint32_t k = 0; k < b->rs->ir->emits[i].ncols; k++)
             *name++ = b->rs->ir->emits[i].cols[k].name;
     }
-    void *p = mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
-        return rdn_fail_sys(reterr, "mmap");
+        return rdn_fail(reterr, NOMEM, "R3004", "no memory for the texts of a lane");
     b->texts = p;
     return 0;
 }

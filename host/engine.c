@@ -4,6 +4,7 @@
  * Publishing is one release store of eng->active. A record is freed when no open lane is on a generation as old as its own:
  * a lane stores the generation it uses when it adopts, and never touches an older record afterwards. */
 #include "host/host.h"
+#include "base/fault.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static int copy_options(const redan_options *opt, redan_options *ret, redan_erro
 
 /* Lanes look at this word before each event: code memory does not survive a fork (R2108). */
 static const volatile uint32_t *map_alive(void) {
-    uint32_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
     madvise(p, 4096, MADV_WIPEONFORK);

@@ -16,7 +16,7 @@ struct runner {
     int64_t now;
     uint8_t **rows;                                      /* the last row of each event type */
     struct rdn_arena arena;
-    bool bad;
+    bool bad, nomem;                                     /* of the test at hand */
 };
 
 __attribute__((format(printf, 3, 4))) static void fail(struct runner *r, uint32_t span, const char *fmt, ...) {
@@ -128,6 +128,8 @@ static bool emit_fits(struct runner *r, const struct rdn_step_emit *want, const 
 /* Each expected emit takes the first one left that fits; with nothing else allowed, none may be left. */
 static bool emits_fit(struct runner *r, const struct rdn_step *s, const redan_verdict *v) {
     bool *taken = rdn_new_n(&r->arena, bool, v->nemits + 1);
+    if (!taken)
+        return !(r->nomem = true);
     uint32_t left = v->nemits;
     for (uint32_t i = 0; i < s->nemits; i++) {
         uint32_t k = 0;
@@ -207,7 +209,9 @@ static bool keep_emits(struct runner *r, redan_verdict *v) {
     for (uint32_t i = 0; emits && i < v->nemits; i++) {
         emits[i] = v->emits[i];
         redan_value *vals = rdn_new_n(&r->arena, redan_value, emits[i].nfields + 1);
-        for (uint32_t k = 0; vals && k < emits[i].nfields; k++) {
+        if (!vals)
+            return false;
+        for (uint32_t k = 0; k < emits[i].nfields; k++) {
             vals[k] = v->emits[i].fields[k];
             size_t n = vals[k].type == REDAN_T_TEXT ? vals[k].len : vals[k].type >= REDAN_T_INTS ? vals[k].len * 8u : 0;
             char *copy = n ? rdn_arena_alloc(&r->arena, n) : NULL;
@@ -237,6 +241,8 @@ static void step_event(struct runner *r, const struct rdn_step *s) {
     }
     if (s->judged && keep_emits(r, &v))
         check_answer(r, s, &v);
+    else if (s->judged)
+        r->nomem = true;
 }
 
 static void run_step(struct runner *r, const struct rdn_step *s) {
@@ -275,12 +281,12 @@ static int run_test(struct runner *r, uint32_t index, redan_error *reterr) {
     for (uint32_t i = 0; whole && i < r->ir->nevents; i++)
         whole = (r->rows[i] = rdn_arena_alloc(&r->arena, r->ir->events[i].size)) != NULL;
     r->now = 0;
-    r->bad = false;
-    for (uint32_t i = 0; whole && i < r->test->n && !(r->bad && r->sink->stop_at_first); i++)
+    r->bad = r->nomem = false;
+    for (uint32_t i = 0; whole && !r->nomem && i < r->test->n && !(r->bad && r->sink->stop_at_first); i++)
         run_step(r, &r->test->steps[i]);
     rdn_arena_fini(&r->arena);
     redan_lane_close(r->lane);
-    return whole ? r->bad : rdn_fail(reterr, NOMEM, "", "no memory for a test");
+    return whole && !r->nomem ? r->bad : rdn_fail(reterr, NOMEM, "", "no memory for a test");
 }
 
 int rdn_tests_run(redan_engine *e, redan_ruleset *rs, uint32_t index, const struct rdn_test_sink *sink, redan_error *reterr) {

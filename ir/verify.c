@@ -159,8 +159,9 @@ static bool all_ok(struct rdn_verify *v) {
 
 int rdn_ir_verify(const struct rdn_ir *ir, redan_error *reterr) {
     uint32_t n = ir->nodes.n + 1;
-    struct rdn_verify v = { ir, reterr, rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, uint32_t, n) };
-    if (!v.on || !v.body || !v.height)
+    struct rdn_verify v = { ir, reterr, rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, uint32_t, n),
+                            rdn_new_n(ir->arena, uint32_t, n), rdn_new_n(ir->arena, rdn_id, n) };
+    if (!v.on || !v.body || !v.height || !v.seen || !v.stack)
         return rdn_fail(reterr, NOMEM, "", "out of memory");
     memset(v.on, 0xff, sizeof *v.on * n);                /* RDN_ON_NONE */
     memset(v.body, 0xff, sizeof *v.body * n);

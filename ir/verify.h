@@ -11,6 +11,7 @@ struct rdn_verify {
     int32_t *on;                                         /* by node: the event whose expressions reach it, or RDN_ON_* */
     int32_t *body;                                       /* by node: the call whose kernel body it is in, -1 */
     uint32_t *height;
+    uint32_t *seen; rdn_id *stack;                       /* scratch of the walk through what a window reads */
 };
 /* Reports the invariant by name and what broke it; always false. */
 bool rdn_broken(const struct rdn_verify *, const char *invariant, const char *what, uint32_t index);

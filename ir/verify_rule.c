@@ -151,8 +151,7 @@ static bool rule_ok(const struct rdn_verify *v, uint32_t i) {
 
 bool rdn_verify_rules(const struct rdn_verify *v) {
     const struct rdn_ir *ir = v->ir;
-    struct walk s = { rdn_new_n(ir->arena, uint32_t, ir->nodes.n + 1), rdn_new_n(ir->arena, rdn_id, ir->nodes.n + 1), 0 };
-    HOLDS(v, s.seen && s.stack, "there is memory", "node", ir->nodes.n);
+    struct walk s = { v->seen, v->stack, 0 };
     for (uint32_t i = 0; i < ir->nwindows; i++)
         if (!window_shape_ok(v, i) || !window_ok(v, i) || !window_reads_ok(v, i, &s))
             return false;

@@ -4,6 +4,7 @@
  * and every byte comes back. Allocations are counted by base/fault.h. */
 #include "base/fault.h"
 #include "host/host.h"
+#include "host/testrun.h"
 #include "tests/unit/host/engine_kit.h"
 
 static const char first_rules[] = HEAD
@@ -15,8 +16,8 @@ static const char first_rules[] = HEAD
     "window e = max(qty) over 10 events by account on Order keys 64 evict oldest\nwindow s = sum(val) by account on accepted Order\nwindow z = zscore(f) over 5s on Order exact 16\n"
     "rule r on Order { when qty > lim and account in vip reject BIG \"{qty} {val} {a} {upper(tag)}\" }\n"
     "rule c on Order { when s + val > t[account].credit or h[account].c > 3 or now in open flag CREDIT score POINTS n }\n"
-    "rule k on Order { when sim(f) > 1.0 or d > 2 or z > 1.0 emit Seen { t: lower(tag), v: val, e: e } }\n"
-    "test \"x\" { Order { account: \"A\", side: \"buy\", qty: 1, px: 1.00, tag: \"a\", f: 0.5, b: true } }\n";
+    "rule k on Order { when d > 0 or sim(f) > 1.0 or z > 1.0 emit Seen { t: lower(tag), v: val, e: e } }\n"
+    "test \"x\" { Order { account: \"A\", side: \"buy\", qty: 1, px: 1.00, tag: \"a\", f: 0.5, b: true, opt: 1 }  Order { qty: 500 } => reject BIG, CREDIT, POINTS score 2, emit Seen { t: \"a\" }, .. }\n";
 static const char second_rules[] = HEAD "window n = count() over 60s by account on Order keys 100\nrule r on Order { when n > 1 flag MANY \"{n}\" }\n";
 static const char broken_rules[] = HEAD "rule r on Order { when qty > 1.5 and zz flag A }\nrule s on Order { when tag flag B }\n";
 
@@ -64,10 +65,14 @@ static bool live(struct life *x) {
     o.ctx = &x->books;
     o.realloc = book_realloc;
     o.backend = kit_backend;
+    o.lanes = 2;
     lo.flags = REDAN_LANE_MAY_WAIT;
     if (!step(x, "open", redan_open(&x->eng, &o, NULL)) || !step(x, "event", redan_event(x->eng, "Order", layout_of(ORDER_CANON), &x->order, NULL)) ||
         !step(x, "sym", redan_sym(x->eng, "A", 1, &x->row.account)) || !step(x, "compile", redan_compile(x->eng, "a", first_rules, sizeof first_rules - 1, NULL, &x->a, NULL)) ||
         !step(x, "activate", redan_activate(x->eng, x->a, NULL, &x->generation, NULL)) || !step(x, "lane", redan_lane_open(x->eng, &lo, &x->lane, NULL)) || !judge_some(x, 20))
+        return false;
+    struct rdn_test_sink sink = { 0 };
+    if (!step(x, "the file's tests", rdn_tests_run(x->eng, x->a, 1, &sink, NULL)))
         return false;
     int rc = redan_compile(x->eng, "broken", broken_rules, sizeof broken_rules - 1, NULL, &none, NULL);
     if (!step(x, "compile a broken one", rc == REDAN_E_TYPE ? 0 : rc) || !step(x, "compile the second", redan_compile(x->eng, "b", second_rules, sizeof second_rules - 1, NULL, &x->b, NULL)) ||
