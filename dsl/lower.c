@@ -91,7 +91,8 @@ void rdn_const_eval(struct rdn_pass *c, struct rdn_expr *x, struct rdn_cell *ret
     struct rdn_low *l = rdn_new(c->arena, struct rdn_low);
     rdn_low_init(l, c);
     rdn_id root = rdn_low(l, x);
-    size_t size = (size_t)l->ir->nodes.n * 1024 + ((size_t)1 << 16);
-    struct rdn_scratch scratch = { rdn_arena_alloc(c->arena, size), size, 0 };
+    struct rdn_scratch scratch;
+    if (!rdn_fold_room(l->ir, c->arena, &scratch))
+        longjmp(*c->arena->oom, 1);                      /* as the arena itself would */
     rdn_fold(l->ir, root, &scratch, ret);
 }

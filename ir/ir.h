@@ -261,6 +261,11 @@ void rdn_op_apply(const struct rdn_ir *, rdn_id, const struct rdn_cell *const *a
 /* Constant folding: evaluates a tree without SRC nodes other than CONST (dsl: defaults, ranges, table cells, W0902). Recursion
  * is bounded by the height limits of chapter 15. */
 void rdn_fold(const struct rdn_ir *, rdn_id root, struct rdn_scratch *, struct rdn_cell *ret);
+/* room.c: bytes of scratch a value of each node may take, by node; the caller frees nodes.n of them. NULL: no memory. */
+#define RDN_ROOM_MAX ((size_t)256 << 20)                 /* beyond it a text is undefined(overflow); no plain rule set comes near */
+uint32_t *rdn_room(const struct rdn_ir *, const struct rdn_mem *);
+/* Scratch in which any tree of a small rule set can be folded (all its nodes together). False: no memory. */
+bool rdn_fold_room(const struct rdn_ir *, struct rdn_arena *, struct rdn_scratch *ret);
 
 /* Values as text. */
 uint64_t rdn_value_hash(const struct rdn_ir *, const struct rdn_type *, const struct rdn_cell *);     /* H of 10.8 */

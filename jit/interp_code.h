@@ -89,8 +89,6 @@ int rdn_layout_root(struct rdn_layout *, rdn_id root, bool keep);   /* keep: a t
 int rdn_layout_share(struct rdn_layout *, rdn_id root);             /* from now on evaluated once an event */
 int rdn_layout_end(struct rdn_layout *);
 bool rdn_interp_leaf(const struct rdn_node *, uint32_t *ret);       /* its ref, when it needs no code */
-/* interp_open.c: bytes of scratch each node may take, by node. False: no memory. */
-bool rdn_interp_bytes(const struct rdn_interp *, uint32_t *ret);
 
 /* interp.c: the value of a node that is laid out. Texts and arrays stay valid until the next event where the root was laid out
  * to keep them (it is shared then), else until the next evaluation. */

@@ -431,8 +431,8 @@ int rdn_layout_open(struct rdn_interp *in, struct rdn_layout **ret) {
         return REDAN_E_NOMEM;
     l->in = in;
     l->effects = rdn_zalloc(in->mem, in->ir->nodes.n);
-    l->bytes = rdn_zalloc(in->mem, in->ir->nodes.n * sizeof *l->bytes);
-    if (!l->effects || !l->bytes || !grow(in->mem, &in->code, 0, &in->cap_code, sizeof *in->code) || !rdn_interp_bytes(in, l->bytes)) {
+    l->bytes = rdn_room(in->ir, in->mem);
+    if (!l->effects || !l->bytes || !grow(in->mem, &in->code, 0, &in->cap_code, sizeof *in->code)) {
         rdn_layout_close(l);
         return REDAN_E_NOMEM;
     }

@@ -6,69 +6,6 @@
 #include "jit/interp_code.h"
 #include <stddef.h>
 
-#define SCRATCH_MAX ((size_t)256 << 20)                  /* beyond it a text is undefined(overflow); no plain rule set comes near */
-
-/* ---- scratch ---- */
-static uint32_t enum_text(const struct rdn_type *t) {
-    size_t most = 0;
-    for (unsigned i = 0; t->kind == RDN_K_ENUM && i < t->n; i++) {
-        size_t n = 0;
-        while (t->members[i][n])
-            n++;
-        if (n > most)
-            most = n;
-    }
-    return (uint32_t)most;
-}
-
-static uint32_t own_text(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t) {
-    if (n->op == RDN_OP_CONST)
-        return n->type == RDN_TY_STR ? ir->consts.v[n->aux].val.t.len : 0;
-    switch (t->kind) {
-    case RDN_K_STR: return t->n;
-    case RDN_K_ENUM: return enum_text(t);
-    default: return 255;                                 /* a symbol, or text from a window or table */
-    }
-}
-
-/* The longest text a node can give, from those of its operands. */
-static uint32_t text_bound(const struct rdn_ir *ir, const struct rdn_node *n, const struct rdn_type *t, const uint32_t *len) {
-    rdn_id buf[3];
-    uint32_t nargs, sum = 0, most = 0;
-    const rdn_id *args = rdn_node_args(ir, n, buf, &nargs);
-    for (uint32_t i = 0; i < nargs; i++) {
-        sum += len[args[i]];
-        if (len[args[i]] > most)
-            most = len[args[i]];
-    }
-    switch (n->op) {
-    case RDN_OP_CONCAT: return sum > 1u << 20 ? 1u << 20 : sum;
-    case RDN_OP_TOTEXT: return most < 64 ? 64 : most;
-    case RDN_OP_LOWER: case RDN_OP_UPPER: case RDN_OP_TRIM: case RDN_OP_USE: case RDN_OP_INLINE: case RDN_OP_SEL:
-    case RDN_OP_COALESCE: case RDN_OP_SYMTEXT: case RDN_OP_ENUMTEXT: return most;
-    default: return own_text(ir, n, t);
-    }
-}
-
-bool rdn_interp_bytes(const struct rdn_interp *in, uint32_t *ret) {
-    const struct rdn_ir *ir = in->ir;
-    uint32_t *len = rdn_zalloc(in->mem, ir->nodes.n * sizeof *len);
-    if (!len)
-        return false;
-    for (rdn_id id = 1; id < ir->nodes.n; id++) {
-        const struct rdn_node *n = &ir->nodes.v[id];
-        const struct rdn_type *t = rdn_ir_ltype(ir, id);
-        if (rdn_type_is_text(t))
-            len[id] = text_bound(ir, n, t, len);
-        if (n->type == RDN_TY_STR)
-            ret[id] = len[id] + 96;
-        else if (n->type == RDN_TY_VEC || n->type == RDN_TY_IVEC)
-            ret[id] = rdn_type_elems(t) * 8 + 32;
-    }
-    rdn_free(in->mem, len, ir->nodes.n * sizeof *len);
-    return true;
-}
-
 /* ---- roots ---- */
 static int lay_action(struct rdn_layout *l, const struct rdn_action *a) {
     int rc = a->points ? rdn_layout_root(l, a->points, true) : 0;
@@ -195,7 +132,7 @@ static size_t take_bytes(size_t *at, size_t bytes) {
     return was;
 }
 
-static size_t capped(size_t bytes) { return bytes > SCRATCH_MAX ? SCRATCH_MAX : bytes; }
+static size_t capped(size_t bytes) { return bytes > RDN_ROOM_MAX ? RDN_ROOM_MAX : bytes; }
 
 static struct carve carve_of(const struct rdn_interp *in) {
     struct carve c;

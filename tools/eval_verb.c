@@ -4,13 +4,12 @@
 #include "host/line.h"
 #include <string.h>
 
-enum { SCRATCH = 1 << 20, BINDINGS = 64 };
+enum { BINDINGS = 64 };
 
 struct evaluator {
     struct rdn_syms *syms;
     struct rdn_arena arena;
     struct rdn_types *types;
-    struct rdn_scratch scratch;
     struct rdn_buf out;
 };
 
@@ -21,8 +20,10 @@ static bool evaluate(struct evaluator *v, const char *text, size_t len, const st
     redan_error err = { 0 };
     if (rdn_dsl_expr(&v->arena, v->syms, v->types, text, len, b, n, res, &root, &err) < 0 || !res->ir)
         return false;
-    v->scratch.used = 0;
-    rdn_fold(res->ir, root, &v->scratch, ret);
+    struct rdn_scratch scratch;
+    if (!rdn_fold_room(res->ir, &v->arena, &scratch))
+        return false;
+    rdn_fold(res->ir, root, &scratch, ret);
     *ret_type = rdn_ir_ltype(res->ir, root);
     return true;
 }
@@ -128,10 +129,10 @@ int cmd_eval(int argc, char **argv) {
         return usage("unknown backend '%.40s'", backend);
     if (!file && a.nwords != 1)
         return usage("eval takes one expression, or --vectors FILE");
-    struct evaluator v = { .scratch = { malloc(SCRATCH), SCRATCH, 0 } };
+    struct evaluator v = { 0 };
     rdn_buf_init(&v.out, &rdn_libc_mem);
     int rc = EXIT_USAGE;
-    if (v.scratch.base && rdn_syms_open(&v.syms, &rdn_libc_mem, 1 << 20) == 0) {
+    if (rdn_syms_open(&v.syms, &rdn_libc_mem, 1 << 20) == 0) {
         if (file) {
             rc = eval_file(&v, file);
         } else {
@@ -143,6 +144,5 @@ int cmd_eval(int argc, char **argv) {
     }
     rdn_syms_close(v.syms);
     rdn_buf_fini(&v.out);
-    free(v.scratch.base);
     return rc;
 }

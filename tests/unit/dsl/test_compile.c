@@ -100,7 +100,7 @@ static void too_large(void **state) {
 }
 
 static const char rich[] =
-    HEAD "param p: int = 2 in 1..9\nlist l: sym = [\"q\", \"r\"]\ntable t by k: sym { v: int } = { \"a\": 1 default: 2 }\n"
+    HEAD "param p: int = len(lower(\"xy\")) in 1..9\nlist l: sym = [\"q\", \"r\"]\ntable t by k: sym { v: int } = { \"a\": 1 default: 2 }\n"
     "fn f(x: int) -> int = if x > p then x else p\nlet z on E = f(a) + t[b].v\nwindow w = sum(a) over 1m by b on E\n"
     "rule r on E { when z > w and b in l reject NO \"{a} {w}\" undefined flag U }\ntest \"x\" { E { a: 1, b: \"q\" } => accept .. }\n";
 
@@ -144,6 +144,34 @@ static const struct { const char *text; bool ok; const char *want; } types[] = {
     { "str(257)", false, NULL },    { "dec", false, NULL },                { "int int", false, NULL },            { "", false, NULL },
     { "int[0]", false, NULL },      { "\"", false, NULL },
 };
+
+/* A default that needs much more memory on the way than it is: `depth` texts of 4,000 bytes, or arrays of 1,000 floats. */
+static const struct { const char *head, *open, *unit, *close, *tail; unsigned units, depth; } large[] = {
+    { "param p: int = len(", "lower(", "\"", ")", ")\n", 4000, 60 },
+    { "param p: float = vsum(", "", "vec(", " * 1.0", ")\n", 1000, 190 },
+};
+
+static void large_constants(void **state) {
+    (void)state;
+    for each (i, large) {
+        struct rdn_buf b;
+        rdn_buf_init(&b, &rdn_libc_mem);
+        rdn_buf_printf(&b, HEAD "%s", large[i].head);
+        for (unsigned k = 0; k < large[i].depth; k++)
+            rdn_buf_puts(&b, large[i].open);
+        rdn_buf_puts(&b, large[i].unit);
+        for (unsigned k = 0; k < large[i].units; k++)
+            rdn_buf_puts(&b, i ? &",1"[!k] : "x");
+        rdn_buf_puts(&b, i ? ")" : "\"");
+        for (unsigned k = 0; k < large[i].depth; k++)
+            rdn_buf_puts(&b, large[i].close);
+        rdn_buf_puts(&b, large[i].tail);
+        check(compile(rdn_buf_str(&b), NULL) == 0, "%s: %s", large[i].head, res.ndiags ? res.diags[0].text : "");
+        const struct rdn_cell *v = &res.ir->params[0].val;
+        check(i ? v->f == large[i].units : v->i == large[i].units, "%s: %lld", large[i].head, (long long)v->i);
+        rdn_buf_fini(&b);
+    }
+}
 
 static void a_type(void **state) {
     (void)state;
@@ -211,7 +239,7 @@ static void a_page(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_text), cmocka_unit_test(warnings_of_good_text), cmocka_unit_test(wrong_text), cmocka_unit_test(the_first_hundred),
-        cmocka_unit_test(too_large), cmocka_unit_test(memory_ends), cmocka_unit_test(symbols_full), cmocka_unit_test(a_type),
+        cmocka_unit_test(too_large), cmocka_unit_test(memory_ends), cmocka_unit_test(symbols_full), cmocka_unit_test(large_constants), cmocka_unit_test(a_type),
         cmocka_unit_test(an_expression), cmocka_unit_test(a_page),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
