@@ -106,7 +106,7 @@ static bool node_same(const struct rdn_plan *pl, const struct rdn_pnode *x, cons
     if (x->op == RDN_OP_CONST)
         return x->lo == y->lo;
     const rdn_pid *ax = rdn_pargs(pl, x, &kx), *ay = rdn_pargs(pl, y, &ky);
-    return kx == ky && !memcmp(ax, ay, kx * sizeof *ax);
+    return kx == ky && (!kx || !memcmp(ax, ay, kx * sizeof *ax));
 }
 static void grow_table(struct rdn_copy *c) {
     uint32_t cap = c->cap * 2;
