@@ -57,7 +57,7 @@ static const char *found(struct rdn_parser *p) {
 }
 
 void rdn_p_unexpected(struct rdn_parser *p, const char *wanted) {
-    const char *hint = rdn_p_at(p, RDN_W_ASSIGN) ? "compare with '=='" : NULL;
+    const char *hint = rdn_p_at(p, RDN_W_ASSIGN) && !strcmp(wanted, "an action") ? "compare with '=='" : NULL;
     rdn_raise(p->c, "E0201", rdn_tok_pos(&p->t[0]), hint, "expected %s, found %s", wanted, found(p));
 }
 

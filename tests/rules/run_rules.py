@@ -168,7 +168,13 @@ def control_file(tool, path, tmp):
     lines = {int(m) for m in re.findall(r'^  FAIL .*? line (\d+): ', out, re.M)}
     if rc != 1 or not failures(out):
         return [f'exit {rc} with every expectation turned round: {out.strip()[:300]}']
-    return [f'line {n}: passes whatever it says' for n in sorted(set(want) - lines)]
+    bad, before = [], 0
+    for n in want:
+        # A failure is reported at the first line of its step.
+        if not any(before < m <= n for m in lines) and n not in lines:
+            bad.append(f'line {n}: passes whatever it says')
+        before = n
+    return bad
 
 
 def control_complete(tool, tmp):

@@ -8,6 +8,7 @@ Sources are the files of the conformance suite, some of our own, and mutants of 
 import glob
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -208,6 +209,15 @@ def model(raw):
     return o + ''.join(f'; {d.k}' + ename(d.name) + span(d.pos) + DECL[d.k](d) for d in ds)
 
 
+# Hints are free (LANGUAGE.md 16). These are ours; all others are the model's.
+OUR_HINTS = ("write '", 'strings stand', 'nothing ends', 'compare with', 'in a window:')
+
+
+def same(want, have):
+    said, _, hint = have.partition(' = ')
+    return want == have or (re.match(r'E\d', have) and hint.startswith(OUR_HINTS) and want.split(' = ')[0] == said)
+
+
 # ---- sources
 OWN = [
     'ruleset a version 0x10 undefined flag A "x {1+2} {{}} \\u{1F600}" budget 1.5us partition by k\n',
@@ -284,7 +294,7 @@ def main():
     for i, s in enumerate(srcs):
         want = model(s)
         have = got[i] if i < len(got) else 'nothing'
-        if want != have:
+        if not same(want, have):
             bad += 1
             if bad <= 5:
                 at = next((j for j, (a, b) in enumerate(zip(want, have)) if a != b), min(len(want), len(have)))
