@@ -365,6 +365,19 @@ static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct
     if (!good || !store(r->block, g->slot, g->type, &c))
         no_value(r, g);
 }
+static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
+    int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
+    struct rdn_cell x;
+    if (s->kind == RDN_FILL_INLIST) {
+        x.d = row_word(f->head.row + s->key, s->load);   /* and its low word for what is no decimal */
+        x.cause = RDN_DEFINED;
+        *slot = f->helpers.inlist(f->lane, s->index, &x);
+    } else if (s->kind == RDN_FILL_INCAL) {
+        *slot = f->helpers.incal(f->lane, s->index, f->head.now);
+    } else {
+        any_fill(f, s->of, last);
+    }
+}
 static void run_fills(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
@@ -381,7 +394,7 @@ static void run_fills(struct rdn_frame *f) {
             v = row_at(f, s->index, s->key, &last);
             v = v ? v + s->column : NULL;
         } else {
-            any_fill(f, s->of, &last);
+            other_fill(f, s, &last);
             continue;
         }
         int64_t *slot = (int64_t *)(void *)(r->block + s->slot);

@@ -21,11 +21,25 @@ static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
             u->key_words = words;
     }
 }
+/* A field that is always there and one word of the row. */
+static bool in_place(const struct rdn_field *f, struct rdn_fill *s) {
+    if (f->optional || f->type->kind == RDN_K_STR || f->type->kind == RDN_K_ARR)
+        return false;
+    s->load = f->size == 8 ? RDN_LOAD_64 : f->size == 1 ? RDN_LOAD_U8 : f->type->kind == RDN_K_DATE ? RDN_LOAD_I32 : RDN_LOAD_U32;
+    s->key = f->offset;
+    return true;
+}
 static struct rdn_fill fill_of(const struct rdn_plan *pl, const struct rdn_gather *g) {
     struct rdn_fill s = {.slot = rdn_block_slot(g->slot), .index = g->index, .key = g->key, .column = g->column, .of = g};
     const struct rdn_pnode *els = &pl->nodes.v[g->els];
     bool plain = !g->is_defined && !g->nan_is_none && (!g->has_else || els->op == RDN_OP_CONST);
+    bool bare = plain && !g->has_else;
+    const struct rdn_pnode *x = &pl->nodes.v[g->operand];
     s.kind = plain && g->kind == RDN_G_WREAD ? RDN_FILL_WINDOW : plain && g->kind == RDN_G_ROW ? RDN_FILL_ROW : RDN_FILL_ANY;
+    if (bare && g->kind == RDN_G_INCAL && x->op == RDN_OP_NOW)
+        s.kind = RDN_FILL_INCAL;
+    if (bare && g->kind == RDN_G_INLIST && x->op == RDN_OP_FIELD && x->type != RDN_TY_F64 && in_place(&pl->ir->events[pl->event].fields[x->aux], &s))
+        s.kind = RDN_FILL_INLIST;
     s.wide = g->type == RDN_TY_D64;
     s.has_els = g->has_else;
     s.els = els->lo;

@@ -12,9 +12,9 @@
 struct rdn_unit_head { uint64_t magic, bytes, hash, events; uint64_t zero[4]; };   /* in front of the code; hash: of what follows */
 
 /* A gather as the runner's loop wants it: the common ones whole, ANY by its row of the plan. */
-enum { RDN_FILL_ANY, RDN_FILL_WINDOW, RDN_FILL_ROW };
+enum { RDN_FILL_ANY, RDN_FILL_WINDOW, RDN_FILL_ROW, RDN_FILL_INLIST, RDN_FILL_INCAL };   /* INCAL: of now */
 struct rdn_fill {
-    uint8_t kind;
+    uint8_t kind, load;                                  /* load: RDN_LOAD_* of the field that INLIST asks about, at `key` in the row */
     bool wide, has_els;                                  /* the slot is a decimal of 64 bits; els stands in for no value */
     uint32_t slot, index, key, column;                   /* slot: its offset in the block; the others as in the gather */
     int64_t els;
