@@ -232,14 +232,9 @@ static __attribute__((noinline)) void run_items(struct rdn_frame *f) {
 }
 
 /* ---- keys ---- */
-static bool finish_key(struct rdn_key *key, uint32_t words) {
-    key->words = words;
-    key->absent = false;
-    key->hash = rdn_key_hash(key->w, words);
-    return true;
-}
 /* Some part has several words, or is an item, or may be undefined. */
-static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const struct rdn_keypart *part, const struct rdn_keypart *end, struct rdn_key *key) {
+static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
+    const struct rdn_keypart *part = &pl->parts.v[pl->keys.v[k].at], *end = part + pl->keys.v[k].n;
     rdn_key_begin(key);
     for (; part < end; part++) {
         struct rdn_cell c;
@@ -259,24 +254,27 @@ static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const st
 }
 /* Words of the row, whatever their types: a valid row holds no unknown sym. Calls nothing that comes back here, so that the
  * common path saves no registers. */
-static __attribute__((noinline)) bool make_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
-    const struct rdn_keyplan *kp = &pl->keys.v[k];
-    const struct rdn_keypart *part = &pl->parts.v[kp->at];
+static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
+    const struct rdn_unit_event *ev = ((const struct rdn_run *)f->x)->ev;
+    const struct rdn_keyform *form = &ev->keys[k];
+    const struct rdn_keyload *l = form->load;
     const uint8_t *row = f->head.row;
-    uint32_t n = kp->n;
-    for (uint32_t i = 0; i < n; i++) {
-        if (part[i].from.load == RDN_LOAD_SLOW || part[i].from.load == RDN_LOAD_ITEM)
-            return make_any_key(f, part, part + n, key);
-        key->w[i] = (uint64_t)row_word(row + part[i].from.at, part[i].from.load);
-    }
-    return finish_key(key, n);
+    uint32_t n = form->n;
+    if (!l)
+        return make_any_key(f, ev->plan, k, key);
+    for (uint32_t i = 0; i < n; i++)
+        key->w[i] = (uint64_t)row_word(row + l[i].at, l[i].load);
+    key->words = n;
+    key->absent = false;
+    key->hash = rdn_key_hash(key->w, n);
+    return true;
 }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_run *r = f->x;
     struct key_slot *s = (struct key_slot *)(void *)(r->keys + k * r->key_bytes);
     if (s->gen != r->gen) {
         s->gen = r->gen;
-        s->good = make_key(f, r->ev->plan, k, &s->key);
+        s->good = make_key(f, k, &s->key);
     }
     return s->good ? &s->key : NULL;
 }

@@ -52,6 +52,21 @@ static void make_fills(struct rdn_unit *u, struct rdn_unit_event *ev) {
     for (uint32_t i = 0; i < pl->gathers.n; i++)
         ev->fills[i] = fill_of(pl, &pl->gathers.v[i]);
 }
+static struct rdn_keyform form_of(struct rdn_unit *u, const struct rdn_plan *pl, const struct rdn_keyplan *k) {
+    struct rdn_keyload *l = rdn_new_n(&u->arena, struct rdn_keyload, k->n + 1);
+    for (uint32_t i = 0; i < k->n; i++) {
+        const struct rdn_operand *o = &pl->parts.v[k->at + i].from;
+        if (o->load == RDN_LOAD_SLOW || o->load == RDN_LOAD_ITEM)
+            return (struct rdn_keyform){NULL, k->n};
+        l[i] = (struct rdn_keyload){o->at, o->load};
+    }
+    return (struct rdn_keyform){l, k->n};
+}
+static void make_forms(struct rdn_unit *u, struct rdn_unit_event *ev) {
+    ev->keys = rdn_new_n(&u->arena, struct rdn_keyform, ev->plan->keys.n + 1);
+    for (uint32_t i = 0; i < ev->plan->keys.n; i++)
+        ev->keys[i] = form_of(u, ev->plan, &ev->plan->keys.v[i]);
+}
 static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
@@ -62,6 +77,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
         make_fills(u, ev);
+        make_forms(u, ev);
         measure_keys(u, ev->plan);
     }
 }

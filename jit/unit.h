@@ -20,9 +20,13 @@ struct rdn_fill {
     int64_t els;
     const struct rdn_gather *of;
 };
+/* A key whose parts are words of the row; load NULL: some part is not. */
+struct rdn_keyload { uint32_t at, load; };
+struct rdn_keyform { const struct rdn_keyload *load; uint32_t n; };
 typedef void rdn_native(void *block, const uint8_t *row);
 struct rdn_unit_event {
     struct rdn_plan *plan;
+    struct rdn_keyform *keys;                            /* as the plan's */
     struct rdn_fill *fills, *fills_end;                  /* the plan's gathers */
     rdn_native *operands, *rules;                        /* NULL: none */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
