@@ -202,9 +202,9 @@ static bool set_param(struct rdn_binding *b, uint32_t i, const struct rdn_cell *
 static void carry_params(struct rdn_binding *to, struct rdn_binding *from) {
     const struct rdn_ir *a = from->rs->ir, *b = to->rs->ir;
     for (uint32_t i = 0; i < a->nparams; i++) {
-        for (uint32_t k = 0; from->param_set[i] && k < b->nparams; k++)
-            if (strcmp(a->params[i].name, b->params[k].name) == 0 && rdn_type_same(a->params[i].type, b->params[k].type))
-                set_param(to, k, &from->params[i]);
+        uint32_t k = from->param_set[i] ? rdn_name_find(to->rs->params, b->nparams, a->params[i].name) : UINT32_MAX;
+        if (k != UINT32_MAX && rdn_type_same(a->params[i].type, b->params[k].type))
+            set_param(to, k, &from->params[i]);
     }
 }
 
@@ -217,16 +217,22 @@ static void set_mock(struct rdn_mock *m, const struct rdn_type *t, const struct 
         copy_text(m->text, &m->val);
 }
 
-static void carry_rest(struct rdn_binding *to, struct rdn_binding *from) {
+static void carry_mocks(struct rdn_binding *to, struct rdn_binding *from) {
     const struct rdn_ir *a = from->rs->ir, *b = to->rs->ir;
-    for (uint32_t i = 0; i < a->ncalls; i++)
-        for (uint32_t k = 0; from->mocks[i].state && k < b->ncalls; k++)
-            if (strcmp(a->calls[i].name, b->calls[k].name) == 0 && rdn_type_same(a->calls[i].rtype, b->calls[k].rtype))
-                set_mock(&to->mocks[k], b->calls[k].rtype, from->mocks[i].state == RDN_MOCK_VALUE ? &from->mocks[i].val : NULL);
-    for (uint32_t i = 0; i < a->ntables; i++)
-        for (uint32_t k = 0; a->tables[i].host && k < b->ntables; k++)
-            if (b->tables[k].host && strcmp(a->tables[i].name, b->tables[k].name) == 0)
-                rdn_tab_carry(to->tabs[k], from->tabs[i]);
+    for (uint32_t i = 0; i < a->ncalls; i++) {
+        uint32_t k = from->mocks[i].state ? rdn_name_find(to->rs->calls, b->ncalls, a->calls[i].name) : UINT32_MAX;
+        if (k != UINT32_MAX && rdn_type_same(a->calls[i].rtype, b->calls[k].rtype))
+            set_mock(&to->mocks[k], b->calls[k].rtype, from->mocks[i].state == RDN_MOCK_VALUE ? &from->mocks[i].val : NULL);
+    }
+}
+
+static void carry_tables(struct rdn_binding *to, struct rdn_binding *from) {
+    for (uint32_t i = 0; i < from->rs->nhost_tables; i++) {
+        const struct rdn_name_row *row = &from->rs->host_tables[i];
+        uint32_t k = rdn_name_find(to->rs->host_tables, to->rs->nhost_tables, row->name);
+        if (k != UINT32_MAX)
+            rdn_tab_carry(to->tabs[k], from->tabs[row->at]);
+    }
 }
 
 void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from) {
@@ -234,7 +240,8 @@ void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from) {
         return;
     carry_windows(to, from);
     carry_params(to, from);
-    carry_rest(to, from);
+    carry_mocks(to, from);
+    carry_tables(to, from);
     rdn_frame_params_changed(to->frame);
 }
 

@@ -31,6 +31,7 @@ struct rdn_event_info {
     uint32_t max_codes, max_emits, max_values;           /* one event can produce at most this many */
 };
 struct rdn_hash_row { uint64_t hash; uint32_t window; };
+struct rdn_name_row { const char *name; uint32_t at; };
 
 struct redan_ruleset {
     _Atomic uint32_t refs;
@@ -45,6 +46,7 @@ struct redan_ruleset {
     struct rdn_rule_info *rules;
     struct rdn_event_info *events;
     struct rdn_hash_row *by_hash;                        /* windows by structural hash, then by declared order */
+    struct rdn_name_row *params, *calls, *host_tables; uint32_t nhost_tables;   /* by name: what a swap carries is found without a search through all */
     uint32_t max_codes, max_emits, max_values, npoints;
     uint32_t nwarnings;
     bool may_wait;                                       /* declares a plugin or a kernel */
@@ -141,6 +143,8 @@ int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text,
                       struct redan_ruleset **ret, redan_error *);
 void rdn_ruleset_ref(struct redan_ruleset *);
 void rdn_ruleset_unref(struct redan_ruleset *);
+/* The row of that name in a sorted table, or UINT32_MAX. [hot] */
+uint32_t rdn_name_find(const struct rdn_name_row *, uint32_t n, const char *name);
 /* binding.c */
 int  rdn_binding_open(struct redan_ruleset *, struct redan_lane *, struct rdn_binding **ret, redan_error *);
 void rdn_binding_close(struct rdn_binding *);

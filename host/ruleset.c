@@ -116,6 +116,43 @@ static int index_hashes(struct redan_ruleset *rs) {
     return 0;
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(((const struct rdn_name_row *)a)->name, ((const struct rdn_name_row *)b)->name); }
+
+uint32_t rdn_name_find(const struct rdn_name_row *rows, uint32_t n, const char *name) {
+    uint32_t lo = 0;
+    while (lo < n) {
+        uint32_t mid = lo + (n - lo) / 2;
+        int c = strcmp(rows[mid].name, name);
+        if (c == 0)
+            return rows[mid].at;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            n = mid;
+    }
+    return UINT32_MAX;
+}
+
+static int index_names(struct redan_ruleset *rs) {
+    const struct rdn_ir *ir = rs->ir;
+    rs->params = rdn_new_n(&rs->arena, struct rdn_name_row, ir->nparams + 1);
+    rs->calls = rdn_new_n(&rs->arena, struct rdn_name_row, ir->ncalls + 1);
+    rs->host_tables = rdn_new_n(&rs->arena, struct rdn_name_row, ir->ntables + 1);
+    if (!rs->params || !rs->calls || !rs->host_tables)
+        return REDAN_E_NOMEM;
+    for (uint32_t i = 0; i < ir->nparams; i++)
+        rs->params[i] = (struct rdn_name_row){ ir->params[i].name, i };
+    for (uint32_t i = 0; i < ir->ncalls; i++)
+        rs->calls[i] = (struct rdn_name_row){ ir->calls[i].name, i };
+    for (uint32_t i = 0; i < ir->ntables; i++)
+        if (ir->tables[i].host)
+            rs->host_tables[rs->nhost_tables++] = (struct rdn_name_row){ ir->tables[i].name, i };
+    qsort(rs->params, ir->nparams, sizeof *rs->params, by_name);
+    qsort(rs->calls, ir->ncalls, sizeof *rs->calls, by_name);
+    qsort(rs->host_tables, rs->nhost_tables, sizeof *rs->host_tables, by_name);
+    return 0;
+}
+
 static int read_text(struct redan_ruleset *rs, const char *name, const char *text, size_t len, const redan_compilation *c, redan_error *reterr) {
     struct rdn_dsl_options opt = { .file = name, .base_dir = c ? c->base_dir : NULL };
     struct rdn_dsl_result res = { 0 };
@@ -139,7 +176,7 @@ static int build(struct redan_ruleset *rs, const char *name, const char *text, s
     int rc = read_text(rs, name, text, len, c, reterr);
     if (rc < 0)
         return rc;
-    if (open_data(rs) < 0 || count_all(rs) < 0 || index_hashes(rs) < 0)
+    if (open_data(rs) < 0 || count_all(rs) < 0 || index_hashes(rs) < 0 || index_names(rs) < 0)
         return rdn_fail(reterr, NOMEM, "R1001", "no memory for the tables of '%.60s'", rs->ir->name);
     return rdn_program_open(rs->ir, rs->eng->backend, &rs->eng->mem, &rs->prog, reterr);
 }
