@@ -82,7 +82,8 @@ class Page:
         os.symlink(ROOT / 'examples', where / 'examples')
         (where / '.sdk').mkdir()
         (where / '.sdk/_redan.py').write_text(STUB)
-        self.env = {'PATH': f'{build}:{os.environ["PATH"]}', 'HOME': str(where), 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'NO_COLOR': '1'}
+        self.env = {'PATH': f'{build}:{os.environ["PATH"]}', 'HOME': str(where), 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'NO_COLOR': '1',
+                    'PKG_CONFIG_PATH': str(build / 'meson-uninstalled'), 'LD_LIBRARY_PATH': str(self.lib.parent if self.lib else build)}
         self.env.update({k: v for k, v in os.environ.items() if k.endswith('SAN_OPTIONS') or k == 'REDAN_LIBEXEC'})
 
     def run(self, *argv, **more):
@@ -172,6 +173,12 @@ def page(build, text):
             yield b.line, b.notes.get('skip', ''), p.block(b, want, prelude)
 
 
+def demo(readme, script):
+    """Lines of the demo's output in the README that the demo does not print any more."""
+    shown = sorted({m.strip() for m in re.findall(r'^ok   (.{34}) ', readme, re.M)})
+    return [f'README shows "{s}"' for s in shown if f"'{s}'" not in script] or ([] if len(shown) > 5 else ['README shows no demo'])
+
+
 BROKEN = {
     'rdn that does not check': '```rdn\nruleset a version 1\nrul x\n```\n',
     'rdn whose test fails': '```rdn\nruleset a version 1\n  undefined skip\nevent E { x: int }\nrule r on E { when x > 1 flag A }\n'
@@ -214,6 +221,7 @@ a.rdn: 1 passed, …
 def control(build):
     for what, text in BROKEN.items():
         yield what, '' if any(bad for _, _, bad in page(build, text)) else 'not seen'
+    yield 'a demo line of other days', '' if demo('ok   ' + 'orders judged by hand'.ljust(34) + ' 1\n', "'orders judged'")[0].startswith('README shows "orders') else 'not seen'
     yield 'a good page', ''.join(bad for _, _, bad in page(build, GOOD))
 
 
@@ -233,6 +241,9 @@ def main():
                     print(f'{f.name}:{line}: not run: {skip}')
                     skipped += 1
                 passed, failed = passed + (not bad and not skip), failed + bool(bad)
+        for bad in demo((ROOT / 'README.md').read_text(), (ROOT / 'examples/demo/demo.py').read_text()):
+            print(f'{bad}, examples/demo/demo.py does not print it')
+            failed += 1
     print(f'{passed} passed, {failed} failed' + (f', {skipped} blocks not run' if skipped else ''))
     return failed > 0
 
