@@ -3,6 +3,7 @@
  * last verdict. rdn_decide is [hot]; redan_message and its kind are asked for after it. */
 #include "base/text.h"
 #include "host/host.h"
+#include "jit/cpu.h"
 #include <string.h>
 
 struct tally {                                           /* the winning verdict so far */
@@ -238,9 +239,15 @@ int redan_message(redan_lane *l, uint32_t i, char *buf, size_t cap) {
     i += b->last_codes;
     if (b->msg_gen[i] == b->gen)
         return (int)hand_out(b->texts + b->msg_at[i], b->msg_len[i], buf, cap);
-    if (b->src[i].act->has_msg)
-        return (int)rdn_render(b, b->src[i].act, buf, cap);
-    return (int)hand_out("", 0, buf, cap);
+    if (!b->src[i].act->has_msg)
+        return (int)hand_out("", 0, buf, cap);
+    uint32_t mode = rdn_fpmode_get();                    /* what {…} says is worked out now, in the mode of the decision */
+    if (!rdn_fpmode_ok(mode))
+        rdn_fpmode_set(RDN_MXCSR);
+    size_t n = rdn_render(b, b->src[i].act, buf, cap);
+    if (!rdn_fpmode_ok(mode))
+        rdn_fpmode_set(mode);
+    return (int)n;
 }
 
 int redan_cause(redan_lane *l, uint32_t i, redan_undefined *ret) {

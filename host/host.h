@@ -118,6 +118,7 @@ struct redan_engine {
     struct rdn_plugins *workers;                         /* opened with the first plugin */
     bool offline;                                        /* tools: kernels and plugins without real-time deadlines */
     const volatile uint32_t *alive;                      /* a page that reads 0 in a forked child (MADV_WIPEONFORK) */
+    atomic_bool mode_reported;                           /* R2107 was logged */
     bool no_grace;                                       /* tests: frees retired code at once, to show that the check can fail */
     _Atomic int in_setup;
 };

@@ -2,6 +2,8 @@
  * judge.c: one event through the order of LANGUAGE.md 11.2. Everything here is [hot]: no lock, no allocation, no system call
  * (but for the plugins and kernels a rule set declares). */
 #include "host/host.h"
+#include "jit/cpu.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what a program may reach ---- */
@@ -188,7 +190,7 @@ static int32_t admit(struct redan_lane *l, uint32_t event, const uint8_t *row) {
     return x >= 0 && rdn_row_valid(&l->b->rs->ir->events[x], row, rdn_sym_count(l->eng->syms)) ? x : -1;
 }
 
-static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
+static int judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
     int32_t x = admit(l, event, row);
     if (x < 0)
         return REDAN_E_INVAL;
@@ -200,6 +202,27 @@ static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool 
         now = l->high_water;
     rdn_lane_judge(l, (uint32_t)x, row, now, ret);
     return 0;
+}
+
+/* Windows, rules and messages have the floating-point mode the language is defined in, whatever the application set; the report
+ * comes once an engine. */
+static int judge_in_mode(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret, uint32_t was) {
+    char line[160];
+    if (!atomic_exchange_explicit(&l->eng->mode_reported, true, memory_order_relaxed)) {
+        snprintf(line, sizeof line, "R2107 thread runs with %s; reset during evaluation", rdn_fpmode_text(was));
+        l->eng->opt.log(l->eng->opt.ctx, 1, line);
+    }
+    rdn_fpmode_set(RDN_MXCSR);
+    int rc = judge_row(l, event, row, stamped, now, ret);
+    rdn_fpmode_set(was);
+    return rc;
+}
+
+static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
+    uint32_t mode = rdn_fpmode_get();
+    if (__builtin_expect(!rdn_fpmode_ok(mode), 0))
+        return judge_in_mode(l, event, row, stamped, now, ret, mode);
+    return judge_row(l, event, row, stamped, now, ret);
 }
 
 static int enter(struct redan_lane *l, const void *data) {

@@ -231,6 +231,39 @@ static void emits(void **state) {
     redan_close(e);
 }
 
+/* ---- the thread's floating-point mode ---- */
+enum { FTZ = 0x8000, DAZ = 0x0040, UPWARDS = 0x4000 };
+static void float_mode(void **state) {
+    (void)state;
+    static const char text[] = HEAD "window s = sum(f) by account on Order\nwindow a = ewma(f, 7) by account on Order\n"
+        "rule r on Order { when f > -1.0 flag ON \"{f * 0.1} {s}\" emit Out { half: f * 0.5, sum: s, avg: a, third: f / 3.0 } }\n";
+    static const uint32_t modes[] = { 0, FTZ | DAZ, UPWARDS, FTZ | UPWARDS };
+    static const double inputs[] = { 5e-324, 1e-310, 0.1, 3.0, 1e-308 };
+    double want[5][4], got[4];
+    char first[5][128], msg[128];
+    for each (m, modes) {
+        struct kit k;
+        kit_start(&k, text);
+        uint32_t was = __builtin_ia32_stmxcsr(), now = was | modes[m];
+        for each (i, inputs) {
+            k.row.ts++;
+            k.row.f = inputs[i];
+            __builtin_ia32_ldmxcsr(now);
+            int rc = redan_eval(k.lane, k.order, &k.row, &k.v);
+            redan_message(k.lane, 0, m ? msg : first[i], sizeof msg);
+            uint32_t after = __builtin_ia32_stmxcsr();
+            __builtin_ia32_ldmxcsr(was);
+            check(rc == 0 && k.v.nemits == 1, "mode %zu, row %zu", m, i);
+            check((after & 0xffc0) == (now & 0xffc0), "mode %zu came back as %x", m, after);
+            for (int f = 0; f < 4; f++)
+                (m ? got : want[i])[f] = k.v.emits[0].fields[f].as.f;
+            check(!m || memcmp(got, want[i], sizeof got) == 0, "mode %zu, row %zu: other bits", m, i);
+            check(!m || strcmp(msg, first[i]) == 0, "mode %zu, row %zu: %s, not %s", m, i, msg, first[i]);
+        }
+        kit_stop(&k);
+    }
+}
+
 /* ---- rows ---- */
 static void invalid_rows(void **state) {
     (void)state;
@@ -359,7 +392,7 @@ static void batches(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(decision), cmocka_unit_test(score), cmocka_unit_test(undefined), cmocka_unit_test(messages), cmocka_unit_test(long_messages),
-        cmocka_unit_test(late_messages), cmocka_unit_test(emits), cmocka_unit_test(invalid_rows), cmocka_unit_test(high_water), cmocka_unit_test(routing),
+        cmocka_unit_test(late_messages), cmocka_unit_test(emits), cmocka_unit_test(float_mode), cmocka_unit_test(invalid_rows), cmocka_unit_test(high_water), cmocka_unit_test(routing),
         cmocka_unit_test(batches),
     };
     int failed = cmocka_run_group_tests_name("verdict on interp", tests, NULL, NULL);
