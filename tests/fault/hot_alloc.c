@@ -129,7 +129,7 @@ static void judge_one(int i) {
     redan_verdict v;
     row = (struct order){ .ts = clock_ns += i % 50 ? 37000000 : 4000000000, .present = (uint64_t)(i % 3 == 0), .account = accounts[i * 7 % 64], .side = (uint8_t)(i % 2),
                           .qty = i * 31 % 120, .px = i * 1237 % 90000, .f = i * 17 % 23 / 3.0, .b = 1, .opt = i % 9 };
-    memcpy(row.tag, "aq 7z" + i % 4, 1 + (size_t)i % 2);
+    memcpy(row.tag, &"aq 7z"[i % 4], 1 + (size_t)i % 2);
     check(redan_eval(lane, order, &row, &v) == 0, "order %d", i);
     for (uint32_t k = 0; k < v.ncodes + v.nshadow; k++)
         fired[(k < v.ncodes ? v.codes[k] : v.shadow[k - v.ncodes]) % 16]++;
