@@ -91,6 +91,9 @@ class Page:
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return p.returncode, p.stdout
 
+    def can_confine(self):
+        return re.search('^ok +Python', self.run(self.build / 'redan', 'doctor')[1], re.M) is not None
+
     def rdn(self, b, prelude):
         f = self.where / b.notes.get('file', 'block.rdn')
         f.write_text(b.text if b.text.startswith(('ruleset', '#')) else prelude + b.text)
@@ -169,6 +172,8 @@ def page(build, text):
                 continue                                # looked at with the block before
             if b.lang == 'python' and re.search(r'^import numpy', b.text, re.M) and not NUMPY:
                 b.notes.setdefault('skip', 'NumPy is not installed')
+            if b.lang == 'sh' and re.search('--plugin|sandbox try', b.text) and not p.can_confine():
+                b.notes.setdefault('skip', 'this machine cannot confine a plugin (redan doctor)')
             want = behind.text if behind and behind.lang == 'text' and not behind.notes else None
             yield b.line, b.notes.get('skip', ''), p.block(b, want, prelude)
 
