@@ -87,11 +87,15 @@ def outcomes():
     return '\n' + table(['outcome', 'meaning'], [[r[1], cell(r[3])] for r in rows('plugins/outcomes.def', 'OUTCOME')]) + '\n'
 
 
+def layers():
+    return '\n' + table(['layer', 'effect'], [[r[2], cell(r[3])] for r in rows('sandbox/mechanisms.def', 'MECH')]) + '\n'
+
+
 def verbs():
     return '\n' + table(['verb', 'what it does', 'arguments'], [[r[0], cell(r[3]), f'`{r[2]}`'.replace('|', '\\|') if r[2] else ''] for r in rows('tools/verbs.def', 'VERB')]) + '\n'
 
 
-PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, verbs)}
+PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs)}
 
 
 def filled(text):
