@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * check_verb.c: `redan check`, and the three texts of LANGUAGE.md 17.7. */
+#include "tools/text_json.h"
 #include "tools/tool.h"
 #include <string.h>
 
@@ -63,7 +64,15 @@ static int print_text(const char *verb, int argc, char **argv, void (*print)(str
         struct rdn_buf b;
         rdn_buf_init(&b, &rdn_libc_mem);
         print(&b, rs->ir);
-        out_buf(stdout, &b);
+        if (args_flag(&a, "--json") && print != rdn_dsl_doc) {
+            struct rdn_buf json;
+            rdn_buf_init(&json, &rdn_libc_mem);
+            text_json(&json, verb, rdn_buf_str(&b), b.n);
+            out_buf(stdout, &json);
+            rdn_buf_fini(&json);
+        } else {
+            out_buf(stdout, &b);
+        }
         rdn_buf_fini(&b);
     }
     redan_release(rs);

@@ -49,6 +49,28 @@ static int eval_one(struct evaluator *v, const char *text) {
     return EXIT_GOOD;
 }
 
+/* One line of JSON (LANGUAGE.md 17.8). */
+static bool put_answer(struct evaluator *v, const char *text, size_t len, const struct rdn_dsl_binding *b, uint32_t n) {
+    struct rdn_dsl_result res = { 0 };
+    const struct rdn_type *t;
+    struct rdn_cell c;
+    if (!evaluate(v, text, len, b, n, &t, &c, &res)) {
+        rdn_buf_printf(&v->out, "{\"reject\":\"%s\"}\n", res.ndiags ? res.diags[0].code : "E0705");
+        return false;
+    }
+    if (c.cause) {
+        rdn_buf_printf(&v->out, "{\"undefined\":\"%s\"}\n", rdn_cause_text(c.cause));
+        return true;
+    }
+    char *name = rdn_type_name(&v->arena, t);
+    rdn_buf_puts(&v->out, "{\"type\":");
+    rdn_buf_json(&v->out, name, strlen(name));
+    rdn_buf_puts(&v->out, ",\"value\":");
+    rdn_value_json(&v->out, v->syms, t, &c);
+    rdn_buf_puts(&v->out, "}\n");
+    return true;
+}
+
 /* {"NAME":[TYPE,VALUE],...}; -1 when a binding does not fit. */
 static int read_bindings(struct evaluator *v, struct rdn_json_reader *r, const struct rdn_json *o, struct rdn_dsl_binding *ret) {
     int n = 0;
@@ -75,21 +97,7 @@ static bool eval_line(struct evaluator *v, struct rdn_json_reader *r, const char
     v->types = rdn_types_new(&v->arena);
     int n = expr && expr->kind == RDN_JSON_STRING ? read_bindings(v, r, rdn_json_get(r, o, "bindings"), b) : -1;
     if (n >= 0) {
-        struct rdn_dsl_result res = { 0 };
-        const struct rdn_type *t;
-        struct rdn_cell c;
-        if (!evaluate(v, expr->text, expr->len, b, (uint32_t)n, &t, &c, &res)) {
-            rdn_buf_printf(&v->out, "{\"reject\":\"%s\"}\n", res.ndiags ? res.diags[0].code : "E0705");
-        } else if (c.cause) {
-            rdn_buf_printf(&v->out, "{\"undefined\":\"%s\"}\n", rdn_cause_text(c.cause));
-        } else {
-            char *name = rdn_type_name(&v->arena, t);
-            rdn_buf_puts(&v->out, "{\"type\":");
-            rdn_buf_json(&v->out, name, strlen(name));
-            rdn_buf_puts(&v->out, ",\"value\":");
-            rdn_value_json(&v->out, v->syms, t, &c);
-            rdn_buf_puts(&v->out, "}\n");
-        }
+        put_answer(v, expr->text, expr->len, b, (uint32_t)n);
     }
     rdn_arena_fini(&v->arena);
     return n >= 0;
@@ -138,7 +146,8 @@ int cmd_eval(int argc, char **argv) {
         } else {
             rdn_arena_init(&v.arena, &rdn_libc_mem);
             v.types = rdn_types_new(&v.arena);
-            rc = eval_one(&v, a.words[0]);
+            rc = args_flag(&a, "--json") ? put_answer(&v, a.words[0], strlen(a.words[0]), NULL, 0) ? EXIT_GOOD : EXIT_FINDINGS : eval_one(&v, a.words[0]);
+            out_buf(stdout, &v.out);
             rdn_arena_fini(&v.arena);
         }
     }

@@ -11,11 +11,24 @@ static bool is_code(const char *s) {
            isdigit((unsigned char)s[4]);
 }
 
-static int explain_code(const char *code) {
+static int explain_code(const char *code, bool json) {
     const char *text = rdn_dsl_code_text(code);
     if (!text)
         text = rdn_code_text(code);
-    printf("%s %s\n", code, text ? text : "no such code");
+    if (json) {
+        struct rdn_buf b;
+        rdn_buf_init(&b, &rdn_libc_mem);
+        rdn_buf_printf(&b, "{\"schema\":\"redan.code/1\",\"code\":\"%s\",\"text\":", code);
+        if (text)
+            rdn_buf_json(&b, text, strlen(text));
+        else
+            rdn_buf_puts(&b, "null");
+        rdn_buf_puts(&b, "}\n");
+        out_buf(stdout, &b);
+        rdn_buf_fini(&b);
+    } else {
+        printf("%s %s\n", code, text ? text : "no such code");
+    }
     return text ? EXIT_GOOD : EXIT_FINDINGS;
 }
 
@@ -110,7 +123,7 @@ int cmd_explain(int argc, char **argv) {
     if (!args_read(&j.args, "explain", argc, argv, opts) || !args_words(&j.args, 1, 2))
         return EXIT_USAGE;
     if (j.args.nwords == 1 && is_code(j.args.words[0]))
-        return explain_code(j.args.words[0]);
+        return explain_code(j.args.words[0], args_flag(&j.args, "--json"));
     if (!args_count(&j.args, "--at", 1, &j.at))
         return EXIT_USAGE;
     int rc = start(&j);

@@ -137,6 +137,8 @@ redan_ruleset *load_rules(redan_engine *e, const struct args *a, const char *pat
     if (!text)
         return NULL;
     dir_name(path, dir, sizeof dir);
+    if (style == DIAG_FULL && args_flag(a, "--json"))
+        style = DIAG_JSON;
     struct sink s = { a, base_name(path), text, len, style, warnings, color_wanted(a, stdout), false, 0 };
     redan_compilation c = REDAN_COMPILATION_INIT;
     c.ctx = &s;

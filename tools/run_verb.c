@@ -28,7 +28,7 @@ static bool read_swaps(struct run *r, int *ret_rc) {
         char path[4096];
         size_t digits = at ? strlen(at + 1) : 0;
         *ret_rc = EXIT_USAGE;
-        if (!at || digits == 0 || digits > 18 || strspn(at + 1, "0123456789") != digits || (size_t)(at - v) >= sizeof path)
+        if (!at || at == v || digits == 0 || digits > 18 || strspn(at + 1, "0123456789") != digits || (size_t)(at - v) >= sizeof path)
             return usage("--swap %.80s: NEW@N expected", v), false;
         if (r->nswaps == SWAPS)
             return usage("at most %d swaps", SWAPS), false;

@@ -591,6 +591,34 @@ def test_bindgen_python():
     eq(row[1]['w'].tolist(), [[1, 2], [3, 4]])
 
 
+# ---- JSON of the text forms ----
+def test_json_forms():
+    put('good.rdn', RULES + 'table h by k: int { c: int } from host keys 9\n')
+    for verb in ('cost', 'layout', 'hash'):
+        text, j = run(verb, 'good.rdn').lines, [json.loads(x) for x in run(verb, 'good.rdn', '--json').lines]
+        eq({x['schema'] for x in j}, {f'redan.{verb}/1'})
+        eq(len(j), len(text))
+        for x, line in zip(j, text):
+            words = line.split()
+            for value in (v for k, v in x.items() if k not in ('schema', 'kind', 'canon')):
+                assert str(value) in words, (line, x)
+            if 'canon' in x:
+                assert line.endswith(' ' + x['canon']), (line, x)
+    eq(json.loads(run('cost', 'good.rdn', '--json').lines[-1])['kind'], 'memory')
+    eq({x['kind'] for x in map(json.loads, run('cost', 'good.rdn', '--json').lines)}, {'event', 'rule', 'window', 'table', 'memory'})
+    eq([json.loads(x) for x in run('layout', 'good.rdn', '--json').lines][1], {'schema': 'redan.layout/1', 'kind': 'field', 'offset': 0, 'size': 8, 'name': 'ts', 'type': 'time'})
+    eq(json.loads(run('explain', 'R3010', '--json').out)['text'], 'no earlier rule set to go back to')
+    r = run('explain', 'E9999', '--json')
+    eq((r.rc, json.loads(r.out)['text']), (1, None))
+    eq(run('eval', '1 + 2', '--json').out, '{"type":"int","value":3}\n')
+    eq(run('eval', '1 / 0', '--json').out, '{"undefined":"div0"}\n')
+    r = run('eval', '1 +', '--json')
+    eq((r.rc, list(json.loads(r.out))), (1, ['reject']))
+    put('bad.rdn', BAD)
+    for verb in ('cost', 'run', 'test', 'cover', 'bindgen', 'doc'):
+        eq({json.loads(x)['schema'] for x in run(verb, 'bad.rdn', '--json').lines}, {'redan.diag/1'}, verb)
+
+
 # ---- doc, doctor ----
 def test_doc():
     put('good.rdn', RULES)
