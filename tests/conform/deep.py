@@ -94,6 +94,23 @@ def expressions(tool, g, folder):
     return None
 
 
+def in_file(tool, g, head, ds, R, rules):
+    y = prune(head, ds + [g.d_test(R) for _ in range(25)])
+    if y is None:
+        return None
+    rules.write_text(y[0])
+    try:
+        rc, want = model_out(['test', str(rules)])
+    except (TypeError, AttributeError, ValueError):        # an undefined field is 0 to the model, of whatever type
+        return None
+    for b in tool.backends:
+        got, out, err = tool('test', rules, '--backend', b)
+        d = differ(f'test --backend {b}: {err[-1500:].decode("utf-8", "replace")}', out.split(b'\n')[0], want.split(b'\n')[0])
+        if d or rc != got or b'runtime error' in err:
+            return d or f'test --backend {b}: rc {got}, expected {rc} {err[-1500:].decode("utf-8", "replace")}'
+    return None
+
+
 def one(tool, seed, theme, folder):
     """None, or what differs."""
     g = Gen(seed, theme)
@@ -111,6 +128,8 @@ def one(tool, seed, theme, folder):
     text, R, ds = z
     if theme == 'wrong':
         return next(filter(None, (diagnostics(tool, wound(g, text), folder) for _ in range(12))), None)
+    if theme == 'tests':
+        return in_file(tool, g, head, ds, R, rules)
     rules.write_text(text)
     lines = g.stream(R, 150 if theme in ('windows', 'swap') else 40)
     events.write_text('\n'.join(lines) + '\n', encoding='utf-8', errors='surrogateescape', newline='\n')
@@ -152,7 +171,7 @@ def one(tool, seed, theme, folder):
     return None
 
 
-THEMES = ['mix', 'mix', 'windows', 'kernels', 'swap', 'lanes', 'limits', 'lines', 'eval', 'wrong']
+THEMES = ['mix', 'mix', 'windows', 'kernels', 'swap', 'lanes', 'limits', 'lines', 'eval', 'wrong', 'tests']
 
 
 def control(silent):

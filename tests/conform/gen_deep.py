@@ -54,7 +54,7 @@ class Gen:
         self.events, self.params, self.lists, self.tables, self.cals = {}, {}, {}, {}, []
         self.fns, self.lets, self.wins, self.calls = {}, {}, {}, {}
         self.ev, self.loc, self.kernel, self.rule, self.below = None, {}, False, False, None
-        self.part = None
+        self.part, self.testing = None, False
 
     def p(self, x):
         return self.r.random() < x
@@ -152,6 +152,8 @@ class Gen:
                 o += ['now', 'ts']
             if t == I and self.rule == 'late':
                 o += ['score'] * 2
+        if self.testing:
+            o += [w for w in self.wins.values() if w['t'] == t] * 4
         o += [n for n, q in self.params.items() if q == t]
         return o
 
@@ -165,6 +167,8 @@ class Gen:
 
     def wread(self, w):
         n = w['n']
+        if self.testing:
+            return n + (f'[{", ".join(self.lit(t) for _, t in w["by"])}]' if w['by'] else '')
         if w['on'] == self.ev and not w['acc'] and self.p(.25) and self.below is None:
             return f'prev({n})'
         f = self.events[self.ev]
@@ -193,7 +197,7 @@ class Gen:
             if fs:
                 n = self.c(fs)
                 return f'{n}(' + ', '.join(self.ex(q, d - 1) for q in self.fns[n][0]) + ')'
-        if k < .27 and not self.kernel and self.ev:
+        if k < .27 and not self.kernel and (self.ev or self.testing):
             cs = [(n, ks, c) for n, (ks, cols) in self.tables.items() for c, q in cols if q == t]
             if cs:
                 n, ks, c = self.c(cs)
@@ -671,6 +675,41 @@ class Gen:
             out.append(json.dumps({'expr': x, 'bindings': {k: [tname(t), self.value(t)] for k, t in bound.items()}}))
         self.loc = {}
         return out
+
+    def d_test(self, R):
+        """A test of a good file: some of what it expects is so."""
+        r, out, given = self.r, [], set()
+        self.ev, self.rule, self.testing = None, 'rule', True
+        self.wins = {n: w for n, w in self.wins.items() if n in R.W}
+        self.params = {n: t for n, t in self.params.items() if n in R.PM}
+        codes = sorted({a.code for q in R.R for a in q.acts if a.verb != 'emit'}) or ['NOV']
+        if self.p(.8):
+            out.append('at ' + fmt_time(self.moment()))
+        for _ in range(r.randint(1, 6)):
+            k = r.random()
+            if k < .1 and R.PM:
+                q = r.choice(list(R.PM.values()))
+                out.append(f'param {q.name} = {self.lit(q.ty)}')
+            elif k < .2 and (R.PL or R.K):
+                q = r.choice(list(R.PL.values()) + list(R.K.values()))
+                out.append(f'mock {q.name} = {"none" if self.p(.3) else self.lit(q.ty)}')
+            elif k < .3 and any(d.host for d in R.TB.values()):
+                d = r.choice([d for d in R.TB.values() if d.host])
+                key = ', '.join(self.lit(q[1]) for q in d.keys)
+                out.append(f'row {d.name}[{key}] = ' + ('none' if self.p(.2) else '{ ' + ', '.join(f'{f[0]}: {self.lit(f[1])}' for f in d.fields) + ' }'))
+            else:
+                e = r.choice(list(R.E))
+                fs = [(n, t, o) for n, t, o, _ in R.E[e].fields if e not in given or self.p(.3)]
+                given.add(e)
+                body = ', '.join(f'{n}: {"none" if o and self.p(.3) else self.lit(t) if self.p(.7) or is_dec(t) else self.ex(t, 1)}' for n, t, o in fs)
+                want = ''
+                if self.p(.4):
+                    want = f' => {self.c(["accept", "accept", "reject", "hold", "throttle"])} ' + ', '.join(self.r.sample(codes, min(len(codes), self.c([0, 0, 1, 2])))) + self.c(['', ' ..', ' score 0 ..'])
+                out.append(self.c(['', '', 'after 1s ', 'after 1ns ']) + f'{e} {{ {body} }}' + self.c(['', '', ' repeat 3', ' repeat 70']) + want)
+        for _ in range(r.randint(1, 2)):
+            out.append(f'expect {self.ex(B, 3)}' if self.p(.7) else f'expect undefined({self.c(["missing", "cold", "nan", "overflow", "div0", "range", "full", "plugin"])}) {self.ex(self.any_type(), 2)}')
+        self.testing, self.rule = False, False
+        return f'test "{self.name("t")}" {{\n  ' + '\n  '.join(out) + '\n}'
 
     # ------------------------------------------------------------ events
     def value(self, t, R=None):
