@@ -62,12 +62,16 @@ static void step_expect(struct runner *r, const struct rdn_step *s) {
 }
 
 /* ---- events ---- */
-static void clear_field(const struct rdn_field *f, uint8_t *row) {
+/* Without a value: absent, or (when it is undefined, which fails the test, but the event still runs) zeros. */
+static void zero_field(const struct rdn_field *f, uint8_t *row, bool present) {
+    const uint64_t bit = (uint64_t)1 << f->present_bit;
     uint64_t bits;
-    memcpy(&bits, row + 8, sizeof bits);
-    bits &= ~((uint64_t)1 << f->present_bit);
-    memcpy(row + 8, &bits, sizeof bits);
     memset(row + f->offset, 0, f->size);
+    if (!f->optional)
+        return;
+    memcpy(&bits, row + 8, sizeof bits);
+    bits = present ? bits | bit : bits & ~bit;
+    memcpy(row + 8, &bits, sizeof bits);
 }
 
 static void set_fields(struct runner *r, const struct rdn_step *s, uint8_t *row) {
@@ -76,7 +80,7 @@ static void set_fields(struct runner *r, const struct rdn_step *s, uint8_t *row)
         const struct rdn_field *f = &e->fields[s->fields[i].field];
         struct rdn_cell c;
         if (!s->fields[i].node) {
-            clear_field(f, row);
+            zero_field(f, row, false);
             continue;
         }
         value_of(r, s->fields[i].node, r->now, &c);
@@ -84,9 +88,10 @@ static void set_fields(struct runner *r, const struct rdn_step *s, uint8_t *row)
             c.cause = RDN_CAUSE_OVERFLOW;
         if (c.cause) {
             fail(r, r->ir->nodes.v[s->fields[i].node].span, "field %s is undefined (%s)", f->name, rdn_cause_text(c.cause));
-            memset(&c, 0, sizeof c);
+            zero_field(f, row, true);
+        } else {
+            rdn_row_put(f, row, &c);
         }
-        rdn_row_put(f, row, &c);
     }
 }
 

@@ -274,6 +274,21 @@ def test_test():
         eq(run('test', 'fails.rdn', '--backend', b).out, f.out, b)
 
 
+def test_undefined_fields():
+    """A field of a test without a value fails it, whatever the type, and the event runs with zeros."""
+    forms = dict.fromkeys(('int', 'float', 'dec(2)', 'bool', 'time', 'dur', 'date', 'sym', 'str(9)', 'enum(a,b)'), 'absent[1].c')
+    forms |= {'float[3]': 'vec(1, 2, 3) * float("x")', 'float[2,2]': 'vec(vec(1, 2), vec(3, 4)) / float("x")'}
+    for mark in ('', '?'):
+        for t, x in forms.items():
+            put('undef.rdn', 'ruleset u version 1\n  undefined skip\nevent E { f: ' + t + mark + '  q: int }\nrule r on E { when q > 0 and defined(f) flag A }\n'
+                + ('table absent by k: int { c: ' + t + ' } from host\n' if '[' not in t else '') +
+                'test "t" {\n  E { f: ' + x + ', q: 1 } => accept A\n}\n')
+            r = run('test', 'undef.rdn')
+            eq((r.rc, r.lines[0]), (1, 'undef.rdn: 0 passed, 1 failed'), t + mark + r.err + r.out)
+            has(r.out, 'field f is undefined (')
+            eq(r.out.count('FAIL'), 1, t + mark + r.out)
+
+
 def test_mutate():
     put('good.rdn', RULES)
     r = run('test', '--mutate', 'good.rdn')
