@@ -237,7 +237,8 @@ static void step_event(struct runner *r, const struct rdn_step *s) {
     redan_verdict v = { 0 };
     set_fields(r, s, row);
     for (uint32_t i = 0; i < s->repeat; i++) {
-        r->now += s->at_ns > 0 ? s->at_ns : 0;
+        if (s->at_ns > 0 && __builtin_add_overflow(r->now, s->at_ns, &r->now))
+            r->now = INT64_MAX;                          /* the clock stops at the last time there is */
         memcpy(row, &r->now, sizeof r->now);
         int64_t now = r->lane->has_high_water && r->lane->high_water > r->now ? r->lane->high_water : r->now;
         rdn_judge_start(r->lane);

@@ -38,6 +38,7 @@ ZONES = ['UTC', 'Australia/Lord_Howe', 'America/St_Johns', 'Africa/Casablanca', 
          'Africa/Monrovia', 'Asia/Tehran', '+23:59', '-00:30', '-23:59', 'Pacific/Kiritimati', 'America/New_York', 'Africa/El_Aaiun', 'America/Scoresbysund', '05:45']
 CMP = ['==', '!=', '<', '<=', '>', '>=']
 TIMEF = ['hour', 'minute', 'second', 'milli', 'day', 'month', 'year', 'weekday', 'yearday']
+LIBM = ['log2', 'log10', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh']
 OWN1 = ['sqrt', 'exp', 'log', 'normcdf', 'invnorm', 'floor', 'ceil', 'trunc', 'round', 'abs', 'sign']
 
 
@@ -54,7 +55,7 @@ class Gen:
         self.events, self.params, self.lists, self.tables, self.cals = {}, {}, {}, {}, []
         self.fns, self.lets, self.wins, self.calls = {}, {}, {}, {}
         self.ev, self.loc, self.kernel, self.rule, self.below = None, {}, False, False, None
-        self.part, self.testing = None, False
+        self.part, self.testing, self.files = None, False, {}
 
     def p(self, x):
         return self.r.random() < x
@@ -312,6 +313,9 @@ class Gen:
     def x_float(self, t, d):
         e, c = self.ex, self.c
         k = self.r.random()
+        if self.theme == 'libm' and not self.kernel and self.p(.4):
+            f, n = c([(q, 1) for q in LIBM] + [('pow', 2), ('atan2', 2), ('hypot', 2), ('dist_km', 4)])
+            return f'{f}({", ".join(e(F, d) for _ in range(n))})'
         if k < .3:
             return f'({e(F, d)} {c("+-*/")} {e(F, d)})'
         if k < .4:
@@ -463,9 +467,26 @@ class Gen:
             rg = f' in {lo}..{hi}' if self.p(.4) else f' in {v}..{v}' if self.p(.3) else f' in {v}..{hi}'
         return f'param {n}: {tname(t)} = {v}{rg}'
 
+    def raw(self, t):
+        """A cell of a data file."""
+        s = self.lit(t)
+        if t[0] in ('sym', 'str', 'enum') and self.p(.7):
+            s = self.c([*TEXTS, 'buy', 'a', ' a', 'a b', '"', '"x', '#', "it's"]) if t[0] != 'enum' or self.p(.05) else self.c(t[1])
+        if self.p(.01):
+            s = self.c(['', '1 2', 'none', 'x', '1.', '-', '"a" "b"', 'now', '1 + 1', 'abs(-3)', '\x00', '\x1f'])
+        return self.c(['', ' ', '\t']) + s.encode('ascii', 'replace').decode() + self.c(['', ' '])      # the model reads ASCII only
+
+    def file(self, rows):
+        n = self.name('d') + self.c(['', '.csv', '-x_y.txt'])
+        pad = lambda: self.c(['', '', '', '\n', '# a, b\n', '  # c\n', ' \t\n'])    # noqa: E731
+        self.files[n] = ''.join(pad() + q + self.c(['\n', '\n', '\r\n']) for q in rows) + self.c(['', '\n', 'last line' if self.p(.02) else ''])
+        return f'from "{n}"'
+
     def d_list(self):
         n, t = self.name('l'), self.stored()
         self.lists[n] = t
+        if self.p(.3):
+            return f'list {n}: {tname(t)} ' + self.file([self.raw(t) for _ in range(self.c([0, 1, 3, 40]))])
         return f'list {n}: {tname(t)} = [' + ', '.join(self.lit(t) for _ in range(self.c([1, 3, 8, 9, 30]))) + ']'
 
     def d_table(self):
@@ -481,6 +502,8 @@ class Gen:
         head = f'table {n} by {", ".join(f"{k}: {tname(t)}" for k, t in ks)} {{ {" ".join(f"{c}: {tname(t)}" for c, t in cols)} }}'
         if self.p(.5):
             return head + ' from host' + self.c(['', ' keys 1', ' keys 2', ' keys 4'])
+        if self.p(.3):
+            return f'{head} ' + self.file([','.join(self.raw(t) for _, t in ks + cols) for _ in range(self.r.randint(0, 9))])
         rows = {', '.join(self.lit(t) for _, t in ks): ', '.join(self.lit(t) for _, t in cols) for _ in range(self.r.randint(1, 6))}
         if self.p(.4):
             rows['default'] = ', '.join(self.lit(t) for _, t in cols)
@@ -620,6 +643,9 @@ class Gen:
         if self.p(.35) or not acts:
             v = self.c(['accept', 'throttle', 'hold', 'reject'])
             acts.append(f'{v} C{self.r.randint(1, 9)}' + (f' for {self.c(["1ms", "1s", "9223372036854775807ns"])}' if v in ('throttle', 'hold') and self.p(.5) else '') + (self.message() if self.p(.5) else ''))
+        if self.p(.25):
+            x = self.ex(self.c([SY, ('str', 8), TX, ('str', 3)]), 2)
+            acts.append(f'emit Common {{ a: {x}, b: {self.ex(I, 1)}, c: {self.ex(("dec", 2), 1)} }}')
         if self.p(.3):
             acts.append(f'flag F{self.r.randint(1, 9)}' + (self.message() if self.p(.6) else ''))
         if self.p(.35) and late != 'late':
@@ -805,11 +831,11 @@ class Gen:
 
 
 # ---------------------------------------------------------------- files
-def prune(head, ds):
+def prune(head, ds, base='.'):
     """(text, Rules): declarations the model refuses are dropped."""
     for _ in range(80):
         text = head + '\n' + '\n'.join(ds) + '\n'
-        R = Rules(text.encode(), 'rules.rdn')
+        R = Rules(text.encode(), 'rules.rdn', base)
         if not R.diags:
             return text, R, ds
         offs, o = [], len(head.encode()) + 1
