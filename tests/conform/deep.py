@@ -210,12 +210,17 @@ def main():
     if not bs:
         print(f'no backend of {" ".join(a.backend)} in this build')
         sys.exit(77)
-    tool, end, passed, failed, seed = Tool(redan, bs), time.monotonic() + a.seconds, 0, 0, a.first
+    tool, end, passed, failed, gave_up, seed = Tool(redan, bs), time.monotonic() + a.seconds, 0, 0, 0, a.first
     while time.monotonic() < end and passed + failed < a.count:
         theme = a.theme or THEMES[seed % len(THEMES)]
         with tempfile.TemporaryDirectory(prefix='redan-deep-') as top:
             f = pathlib.Path(top)
-            why = one(tool, seed, theme, f)
+            try:
+                why = one(tool, seed, theme, f)
+            except (AttributeError, TypeError, UnicodeError, RecursionError) as x:      # the model has bugs of its own
+                print(f'seed {seed} theme {theme}: the model gave up: {x}')
+                gave_up += 1
+                why = gave_up > 3 and f'the model gave up {gave_up} times'
             if why:
                 failed += 1
                 print(f'seed {seed} theme {theme}: {why}', flush=True)
