@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 
-from gen_deep import Gen, Rules, mutate, prune, wound    # finds the model too
+from gen_deep import Gen, Rules    # finds the model too
+from deep_files import mutate, prune, wound
 import redan_model as M
 
 
