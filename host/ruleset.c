@@ -153,6 +153,11 @@ static int index_names(struct redan_ruleset *rs) {
     return 0;
 }
 
+/* The limits of LANGUAGE.md chapter 15 bound each declaration, and thousands of them multiply: a hostile file ends here, with NOMEM,
+ * and not where the machine's memory does. 10,000 rules of five clauses take
+ * 75 MB of it. */
+#define RULESET_BYTES_MAX ((size_t)2 << 30)
+
 static int read_text(struct redan_ruleset *rs, const char *name, const char *text, size_t len, const redan_compilation *c, redan_error *reterr) {
     struct rdn_dsl_options opt = { .file = name, .base_dir = c ? c->base_dir : NULL };
     struct rdn_dsl_result res = { 0 };
@@ -162,6 +167,8 @@ static int read_text(struct redan_ruleset *rs, const char *name, const char *tex
         report(c, &res);
     if (rc == 0 && !res.ir)
         rc = first.code ? first.code : REDAN_E_TYPE;
+    if (rc == REDAN_E_NOMEM && rs->arena.bytes > RULESET_BYTES_MAX / 2)
+        return rdn_fail(reterr, NOMEM, "R1001", "the rule set needs more than %zu MiB compiled; fns that expand to less would help", RULESET_BYTES_MAX >> 20);
     if (rc < 0) {
         if (reterr)
             *reterr = first;
@@ -193,6 +200,7 @@ int rdn_ruleset_open(struct redan_engine *e, const char *name, const char *text,
     rs->eng = e;
     rs->refs = 1;
     rdn_arena_init(&rs->arena, &e->mem);
+    rs->arena.max_bytes = RULESET_BYTES_MAX;
     rc = build(rs, name, text, len, &known, reterr);
     if (rc < 0) {
         rdn_ruleset_unref(rs);
