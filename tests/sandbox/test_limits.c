@@ -78,9 +78,15 @@ static void late_stop(void **state) {
         lates += rdn_plugin_call(p, 0, &slow, 1, 0, rdn_mono_ns() + 20000 + i * 1000, &got) == RDN_OUT_TIMEOUT;
         rdn_plugin_settle(p, 0, 1000 * KIT_MS);
         rdn_plugin_resume(p);
+        int64_t from = rdn_mono_ns();
         enum rdn_outcome out = rdn_plugin_call(p, 0, &quick, 1, 0, 0, &got);
-        if (out != RDN_OUT_VALUE || got.i != 45)
+        bool stalled = out == RDN_OUT_TIMEOUT && rdn_mono_ns() - from >= 50 * KIT_MS;   /* a busy machine, not a stray signal */
+        if (!stalled && (out != RDN_OUT_VALUE || got.i != 45))
             fail_msg("call %d after %d late ones: %s", i, lates, rdn_outcome_text(out));
+        if (stalled) {
+            rdn_plugin_settle(p, 0, 2000 * KIT_MS);
+            rdn_plugin_resume(p);
+        }
     }
     printf("%d of 200 calls were late\n", lates);
     assert_true(lates > 0);
@@ -91,19 +97,26 @@ static void late_stop(void **state) {
 
 static void tripped(void **state) {
     (void)state;
+    struct rdn_wire_param x = { "x", { .kind = RDN_WIRE_INT, .rows = 1, .cols = 1 } };
     struct rdn_plugin_spec s = int_spec();
-    s.time_cap_ns = 5 * KIT_MS;
-    struct rdn_plugin *p = kit_open(s, "import redan\nn = 0\n@redan.plugin\ndef f() -> int:\n    global n\n    n += 1\n    while n <= 3: pass\n    return n\n");
-    struct rdn_wire_value got;
+    s.params = &x;
+    s.nparams = 1;
+    struct rdn_plugin *p = kit_open(s, "import redan\n@redan.plugin\ndef f(x: int) -> int:\n    while x: pass\n    return 7\n");
+    struct rdn_wire_value loops = { .i = 1 }, ends = { .i = 0 }, got;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_TIMEOUT);
-        rdn_plugin_settle(p, 0, 1000 * KIT_MS);
+        assert_int_equal(rdn_plugin_call(p, 0, &loops, 1, 0, rdn_mono_ns() + 5 * KIT_MS, &got), RDN_OUT_TIMEOUT);
+        rdn_plugin_settle(p, 0, 2000 * KIT_MS);
     }
-    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_TRIPPED);
+    assert_int_equal(rdn_plugin_call(p, 0, &ends, 1, 0, 0, &got), RDN_OUT_TRIPPED);
     assert_true(kit_status(p)->tripped);
-    usleep(1050000);
-    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);          /* the trial call */
-    assert_int_equal(rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got), RDN_OUT_VALUE);
+    /* One trial call a second. On a busy machine even a good one may be late: then the next second has another. */
+    enum rdn_outcome out = RDN_OUT_TRIPPED;
+    for (int i = 0; i < 10 && out != RDN_OUT_VALUE; i++) {
+        rdn_plugin_settle(p, 0, 2000 * KIT_MS);
+        usleep(1050000);
+        out = rdn_plugin_call(p, 0, &ends, 1, 0, 0, &got);
+    }
+    assert_int_equal(out, RDN_OUT_VALUE);
     assert_false(kit_status(p)->tripped);
     rdn_plugin_close(p);
 }
