@@ -29,7 +29,7 @@ const char *kit_file(const char *name, const char *text);           /* path of a
 #define KIT_TEXT(n) ((struct rdn_wire_type){ .kind = RDN_WIRE_TEXT, .size = (n) })
 
 int64_t kit_percentile(int64_t *values, size_t n, int percent);      /* sorts */
-/* A figure against its bar. On a machine that has more to run than it has CPUs a missed bar says nothing: skipped with the reason. */
+/* A figure against its bar: missed on a shared machine it is a skip with the reason, with REDAN_FIGURES=1 a failure. */
 void kit_judge(const char *what, int64_t value_ns, int64_t bar_ns);
 /* Status of the plugin, in static memory. */
 const struct rdn_plugin_status *kit_status(struct rdn_plugin *);
