@@ -77,10 +77,10 @@ static int64_t percentile(int64_t *v, size_t n, double p) {
 
 /* Swaps the one number of "max_qty:       int   = 50_000" between two values. */
 static void set_threshold(char *text, int which) {
-    char *p = strstr(text, "50_000  in 1..1_000_000");
-    if (!p)
-        p = strstr(text, "40_000  in 1..1_000_000");
-    if (!p)
+    char *p = strstr(text, "param max_qty:");
+    p = p ? strchr(p, '=') : NULL;
+    p = p ? p + strcspn(p, "0123456789\n") : NULL;
+    if (!p || (strncmp(p, "50_000 ", 7) != 0 && strncmp(p, "40_000 ", 7) != 0))
         die("the rules have no max_qty = 50_000", NULL);
     *p = which ? '4' : '5';
 }
@@ -182,7 +182,7 @@ static int judge(const struct options *o) {
     double compile_ms = (double)(now_ns() - from) * 1e-6;
     if (redan_activate(e, rs, NULL, NULL, &err) < 0 || redan_lane_open(e, NULL, &l, &err) < 0)
         die("activate", &err);
-    if (!flow_open(&f, e, o->flow, 200000, 1))
+    if (!flow_open(&f, e, o->flow, 50000, 1))
         return 1;
     f.n = o->hot && o->hot < f.n ? o->hot : f.n;
     run_round(l, &f, &t);
@@ -323,7 +323,7 @@ static int swap(const struct options *o) {
     atomic_bool stop = false;
     if (redan_compile(e, "pretrade", text, len, NULL, &rs, &err) < 0 || redan_activate(e, rs, NULL, NULL, &err) < 0)
         die("compile", &err);
-    if (!flow_open(&f, e, o->flow, 200000, 1))
+    if (!flow_open(&f, e, o->flow, 50000, 1))
         return 1;
     start_lanes(e, &f, w, &stop);
     int64_t *total = malloc(sizeof *total * o->swaps), *compile = malloc(sizeof *compile * o->swaps), *publish = malloc(sizeof *publish * o->swaps);
