@@ -162,11 +162,10 @@ static void keep_messages(struct rdn_binding *b, uint32_t from) {
     }
 }
 
-void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, uint32_t event, redan_verdict *ret) {
+void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, redan_verdict *ret) {
     const struct rdn_frame_head *f = rdn_frame_head(b->frame);
     struct tally t = { .b = b, .v = ret };
     uint32_t codes = b->ncodes, shadow = b->nshadow, undefined = b->nundefined, emits = b->nemits;
-    (void)event;
     ret->for_ns = 0;
     for (uint32_t w = 0; w * 64 < e->nrules; w++) {
         for (uint64_t bits = f->fired[w] | f->undef[w]; bits; bits &= bits - 1) {

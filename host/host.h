@@ -153,7 +153,7 @@ void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* 
 /* lane.c: adopts what is published, if anything new is; false when nothing is active. */
 bool rdn_lane_sync(struct redan_lane *);
 /* decide.c: from fired and undefined rules to the verdict. */
-void rdn_decide(struct rdn_binding *, const struct rdn_event *, uint32_t event, redan_verdict *ret);
+void rdn_decide(struct rdn_binding *, const struct rdn_event *, redan_verdict *ret);
 /* The message of an action into buf, cut and terminated; returns the bytes it has. Reads the event's values. */
 size_t rdn_render(struct rdn_binding *, const struct rdn_action *, char *buf, size_t cap);
 void rdn_value_of_cell(const struct redan_engine *, const struct rdn_type *, const struct rdn_cell *, redan_value *ret);

@@ -158,7 +158,7 @@ void rdn_judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, i
     f->score = info->nscorers ? score_of(b, e, event) : 0;
     if (info->has_late)
         rdn_exec_rules(b->frame, RDN_LATE);
-    rdn_decide(b, e, event, ret);
+    rdn_decide(b, e, ret);
     ret->now_ns = now;
     ret->score = f->score;
     ret->flags = (uint8_t)((ts < now ? REDAN_LATE : 0) | (ret->nundefined ? REDAN_UNDEFINED : 0) | (b->defaulted ? REDAN_DEFAULTED : 0));
