@@ -2,7 +2,8 @@
  * fold.c: the value of a constant tree: defaults, ranges, table cells, and what the checker asks about conditions.
  *
  * rdn_fold  O(tree), recursive. Depth and width are bounded by LANGUAGE.md chapter 15; beyond the two bounds below, which
- *           only a damaged rule set reaches, the answer is undefined(overflow) instead of a deep stack. */
+ *           only a damaged rule set reaches, the answer is undefined(overflow) instead of a deep stack. A node that two parents
+ *           use (the value of `x in a..b`) is computed for each of them: scratch is given back once a value needs none. */
 #include "ir/ir.h"
 
 enum { FOLD_DEPTH = 1024, FOLD_CELLS = 20000 };          /* nodes and cells on the stack at a time */
@@ -37,11 +38,14 @@ static void fold(struct fold *f, rdn_id id, struct rdn_cell *ret) {
     } else if (f->depth == FOLD_DEPTH || k > FOLD_CELLS - f->cells) {
         undefined(f, id, RDN_CAUSE_OVERFLOW, ret);
     } else {
+        size_t used = f->sc->used;
         f->depth++;
         f->cells += k;
         fold_args(f, id, args, k, ret);
         f->cells -= k;
         f->depth--;
+        if (n->type != RDN_TY_STR && n->type != RDN_TY_VEC && n->type != RDN_TY_IVEC)
+            f->sc->used = used;
     }
 }
 
