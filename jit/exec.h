@@ -77,6 +77,28 @@ void rdn_exec_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);
  * windows are updated; lets and calls keep what they have. */
 void rdn_exec_cause(struct rdn_frame *, uint32_t rule, struct rdn_cell *ret);
 
+/* ---- batches ----
+ * What depends on no state of the lane, for up to RDN_BATCH_MAX events of one type ahead of their turn: the answers of some early
+ * rules. Then each event goes through its phases in order as above, begun by rdn_exec_begin_known with its answers, or by
+ * rdn_exec_begin if it is marked. So the phases see what they would have seen, and a batch may be cut anywhere. Parameters are
+ * those of the call: an event is not begun with answers older than rdn_frame_params_changed. */
+#define RDN_BATCH_MAX 512u
+#define RDN_BATCH_MIN 8u                                 /* below it a batch does not pay */
+enum { RDN_COL_TS, RDN_COL_PRESENT, RDN_COL_FIELDS };    /* columns: ts, presence words (of events with optional fields), then the fields */
+struct rdn_batch {
+    uint32_t event, n;
+    const int64_t *now;                                  /* n times, as rdn_exec_begin will get them */
+    const uint8_t *rows; size_t stride;                  /* valid rows, `stride` bytes apart, aligned as int64 is; or NULL and */
+    const void *const *columns;                          /* one array a column, elements packed as the row has them, on any address */
+    uint64_t *fired;                                     /* out: n times (nrules + 63) / 64 words, bits as in head.fired */
+    uint8_t *mark;                                       /* out: n bytes; not 0: no answers for this event, its words mean nothing */
+};
+/* The rules that batches answer, a bit each as in head.fired; NULL: no batches of this event. [any] */
+const uint64_t *rdn_exec_batch_rules(const struct rdn_program *, uint32_t event);
+void rdn_exec_batch(struct rdn_frame *, const struct rdn_batch *);        /* only where batch_rules is not NULL. [hot] */
+/* As rdn_exec_begin; RDN_EARLY then takes the answers of batch_rules from `fired` (the event's words, read until then). [hot] */
+void rdn_exec_begin_known(struct rdn_frame *, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired);
+
 /* explain: evaluates the rule's condition in interp and hands out its sub-values in order of evaluation (17.6). */
 typedef void rdn_trace_fn(void *ctx, const struct rdn_ir *, rdn_id node, const struct rdn_cell *);
 void rdn_exec_trace(struct rdn_frame *, uint32_t rule, rdn_trace_fn *, void *ctx, struct rdn_cell *ret_when);

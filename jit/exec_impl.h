@@ -29,6 +29,14 @@ struct rdn_exec_impl {
     /* As rdn_exec_window and rdn_exec_rules. rules ORs into fired and undef (already clear) and sets any_undef. */
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
     void (*rules)(struct rdn_frame *, enum rdn_phase);
+    /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and writes the words; it may mark any event it
+     * does not like. */
+    const uint64_t *(*batch_rules)(const struct rdn_program *, uint32_t event);
+    void (*batch)(struct rdn_frame *, const struct rdn_batch *);
+    /* begin and rules(EARLY) of an event whose batch_rules have answers (frame.c puts them into head.fired after rules_rest).
+     * NULL: batch_rules never leaves out an early rule, so nothing is left to run. */
+    void (*begin_rest)(struct rdn_frame *);
+    void (*rules_rest)(struct rdn_frame *);
 };
 #define EXEC(name, impl, doc) extern const struct rdn_exec_impl impl;
 #define ABSENT(name, doc)

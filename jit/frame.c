@@ -69,7 +69,7 @@ static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64
     rdn_interp_begin(f);
 }
 
-void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
+static void begin_event(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     uint32_t words = (f->head.ir->events[event].nrules + 63) / 64;
     if (words <= 1) {                                    /* most events have at most 64 rules: no call for a store */
         *f->head.fired = *f->head.undef = 0;
@@ -78,13 +78,53 @@ void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int
         memset(f->head.undef, 0, words * sizeof *f->head.undef);
     }
     begin(f, event, row, now, ts);
+}
+
+void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
+    begin_event(f, event, row, now, ts);
+    f->known = NULL;
     if (f->prog->impl->begin)
         f->prog->impl->begin(f);
+}
+
+void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
+    const struct rdn_exec_impl *x = f->prog->impl;
+    begin_event(f, event, row, now, ts);
+    f->known = fired;
+    if (x->begin_rest)
+        x->begin_rest(f);
+    else if (x->begin)
+        x->begin(f);
+}
+
+const uint64_t *rdn_exec_batch_rules(const struct rdn_program *p, uint32_t event) {
+    return p->impl->batch_rules ? p->impl->batch_rules(p, event) : NULL;
+}
+
+void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
+    memset(b->mark, 0, b->n);
+    f->prog->impl->batch(f, b);
+}
+
+/* Bits of rules outside batch_rules are nobody's: an executor may leave anything there. */
+static void take_known(struct rdn_frame *f) {
+    const struct rdn_exec_impl *x = f->prog->impl;
+    const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->known;
+    f->known = NULL;
+    if (x->rules_rest)
+        x->rules_rest(f);
+    for (uint32_t w = 0; w * 64 < f->head.ir->events[f->head.event].nrules; w++)
+        f->head.fired[w] |= fired[w] & mask[w];
 }
 
 void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) { begin(f, NO_EVENT, NULL, now, ts); }
 
 enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->prog->impl->window(f, window, ret); }
-void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) { f->prog->impl->rules(f, phase); }
+void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
+    if (f->known && phase == RDN_EARLY)
+        take_known(f);
+    else
+        f->prog->impl->rules(f, phase);
+}
 void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
 void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

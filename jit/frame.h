@@ -18,7 +18,7 @@ struct rdn_program {
     const struct rdn_mem *mem;
     const struct rdn_exec_impl *impl;
     struct rdn_interp *interp;
-    void *x;                                             /* the executor's own */
+    void *x, *batch;                                     /* the executor's own; batch: for batches */
     struct rdn_program_info info;
 };
 
@@ -31,7 +31,8 @@ struct rdn_frame {
     uint64_t *bits;                                      /* backs head.fired and head.undef */
     uint32_t words;                                      /* of each, for the event with most rules */
     struct rdn_interp_state *interp;
-    void *x;                                             /* the executor's own: slots, taint bits, code */
+    void *x, *batch;                                     /* the executor's own: slots, taint bits, code; batch: for batches */
+    const uint64_t *known;                               /* answers from a batch, of the event in work; NULL: none */
 };
 
 /* ---- interp.c, interp_code.c ---- */
