@@ -140,11 +140,12 @@ static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, 
     uint8_t *w = a->rw + at * RDN_CODE_UNIT;
     bool reused = memchr(a->dirty + at, 1, units) != NULL;
     memcpy(w, code, bytes);
-    memset(w + bytes, 0xcc, units * RDN_CODE_UNIT - bytes);
+    memset(w + bytes, RDN_CODE_TRAP, units * RDN_CODE_UNIT - bytes);
     memset(a->taken + at, 1, units);
     memset(a->dirty + at, 1, units);
     a->used += units * RDN_CODE_UNIT;
     a->pieces++;
+    __builtin___clear_cache((char *)a->rx + at * RDN_CODE_UNIT, (char *)a->rx + (at + units) * RDN_CODE_UNIT);
     /* Other cores may have fetched what stood here before. */
     if (reused && a->has_membarrier)
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
@@ -167,7 +168,7 @@ void rdn_code_drop(struct rdn_code_arena *a, struct rdn_code *c) {
     if (c->rx && rdn_code_arena_alive(a)) {
         size_t at = (size_t)(c->rx - a->rx) / RDN_CODE_UNIT, units = (c->bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT;
         pthread_mutex_lock(&a->lock);
-        memset(a->rw + at * RDN_CODE_UNIT, 0xcc, units * RDN_CODE_UNIT);
+        memset(a->rw + at * RDN_CODE_UNIT, RDN_CODE_TRAP, units * RDN_CODE_UNIT);
         memset(a->taken + at, 0, units);
         a->used -= units * RDN_CODE_UNIT;
         a->pieces--;

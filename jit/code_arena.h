@@ -3,7 +3,7 @@
  *
  * No page is ever writable and executable in one view, and the executable view never changes protection, so this works under
  * PR_SET_MDWE and systemd's MemoryDenyWriteExecute. Addresses are reserved at open and committed by first touch; pieces are
- * whole 4 KiB units, first fit. Freed code is filled with int3. A forked child has neither view: rdn_code_arena_alive() is
+ * whole 4 KiB units, first fit. Freed code is filled with traps. A forked child has neither view: rdn_code_arena_alive() is
  * false there, and nothing may be called.
  *
  * rdn_code_arena_open   [setup]  two or three system calls
@@ -17,6 +17,12 @@
 
 #define RDN_CODE_ARENA_BYTES ((size_t)64 << 20)
 #define RDN_CODE_UNIT 4096u
+/* A byte whose repetition no processor runs: int3, or aarch64's udf. */
+#if defined(__aarch64__)
+#define RDN_CODE_TRAP 0x00
+#else
+#define RDN_CODE_TRAP 0xcc
+#endif
 
 enum rdn_code_kind { RDN_CODE_ALIAS, RDN_CODE_MEMFD };   /* A: alias of an anonymous mapping, perf names it; B: memfd */
 struct rdn_code_arena;

@@ -14,8 +14,10 @@
 #define RDN_EXEC_IMPL_H
 #include "jit/frame.h"
 
+struct rdn_emitter;
 struct rdn_exec_impl {
     const char *name;
+    const struct rdn_emitter *emitter;                   /* of machine code (emit.h); NULL: none */
     /* 0, or NOSUP with the R21xx that says why this host cannot run it. NULL: always. */
     int (*available)(redan_error *reterr);
     /* A failure (NOSUP, NOMEM, FULL) lets `auto` fall back to the next executor, with the text as the note. NULL: nothing to do. */

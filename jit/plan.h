@@ -89,7 +89,7 @@ struct rdn_plan {
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
 };
-/* The block native code works on (x64: rdi). Offsets in bytes from its start. */
+/* The block native code works on (x64: rdi, a64: x0). Offsets in bytes from its start. */
 #define RDN_BLOCK_NOW 0
 #define RDN_BLOCK_FLAGS 8                                /* uint32: RDN_BLOCK_NONFINITE, RDN_BLOCK_TAINT */
 #define RDN_BLOCK_SPILL 16                               /* 24 words of scratch */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/hash.h"
+#include "jit/exec_impl.h"
 #include "jit/run.h"
 
 uint32_t rdn_selfcheck_us = 500;
@@ -173,12 +174,14 @@ static int judge(struct check *k, uint32_t e, unsigned nth, redan_error *reterr)
         struct rdn_winput x, y;
         enum rdn_enter a = rdn_run_window(k->frame, w, &x), b = rdn_interp_window(k->frame, w, &y);
         if (!same_input(&k->ir->windows[w], a, &x, b, &y))
-            return rdn_fail(reterr, NOSUP, "R2105", "x64 and interp differ on window %s, %s event %u", k->ir->windows[w].name, kind, number);
+            return rdn_fail(reterr, NOSUP, "R2105", "%s and interp differ on window %s, %s event %u", k->prog->impl->name,
+                            k->ir->windows[w].name, kind, number);
     }
     rdn_run_rules(k->frame, RDN_EARLY);
     int bad = differing_rule(k, ev);
     if (bad >= 0)
-        return rdn_fail(reterr, NOSUP, "R2105", "x64 and interp differ on rule %s, %s event %u", k->ir->rules[ev->rules[bad]].name, kind, number);
+        return rdn_fail(reterr, NOSUP, "R2105", "%s and interp differ on rule %s, %s event %u", k->prog->impl->name,
+                        k->ir->rules[ev->rules[bad]].name, kind, number);
     return 0;
 }
 

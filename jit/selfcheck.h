@@ -9,5 +9,5 @@
 #include "jit/frame.h"
 
 extern uint32_t rdn_selfcheck_us;                        /* budget of a compilation, 500; 0: none (tests that compare by themselves) */
-int rdn_selfcheck(struct rdn_program *, uint32_t budget_us, redan_error *);   /* the program's executor is x64 and built */
+int rdn_selfcheck(struct rdn_program *, uint32_t budget_us, redan_error *);   /* the program's executor is native and built */
 #endif

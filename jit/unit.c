@@ -5,9 +5,8 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/hash.h"
-#include "jit/x64_gen.h"
 
-struct piece { uint8_t *buf; size_t cap; struct x64_code code; uint32_t at; };
+struct piece { uint8_t *buf; size_t cap; struct rdn_emitted code; uint32_t at; };
 
 /* Sizes of a frame's keys. */
 static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
@@ -87,13 +86,13 @@ static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, str
     struct rdn_plan *pl = u->events[e].plan;
     if (!pl->items.n && !pl->nnative)
         return 0;
-    for (p->cap = x64_event_guess(pl);; p->cap *= 2) {
+    for (p->cap = u->emitter->guess(pl);; p->cap *= 2) {
         if (p->cap > 2 * RDN_UNIT_MAX) {
             const char *rule = pl->nrules ? u->ir->rules[u->ir->events[e].rules[pl->nrules - 1]].name : "?";
             return rdn_fail(reterr, FULL, "R2104", "unit over %zu MiB at rule %s", RDN_UNIT_MAX >> 20, rule);
         }
         p->buf = rdn_arena_alloc(tmp, p->cap);
-        if (x64_event(tmp, pl, p->buf, p->cap, &p->code))
+        if (u->emitter->event(tmp, pl, p->buf, p->cap, &p->code))
             return 0;
     }
 }
@@ -109,7 +108,7 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
                                 u->ir->events[e].name);
         }
     uint8_t *all = rdn_arena_alloc(tmp, n);
-    memset(all, 0xcc, n);
+    memset(all, RDN_CODE_TRAP, n);
     for (uint32_t e = 0; e < u->ir->nevents; e++)
         if (ps[e].buf)
             memcpy(all + ps[e].at, ps[e].buf + ps[e].code.low, ps[e].code.end - ps[e].code.low);
@@ -150,7 +149,8 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
     return 0;
 }
 
-int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn_unit **ret, redan_error *reterr) {
+int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
+                  redan_error *reterr) {
     struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
     struct rdn_arena tmp;
     jmp_buf oom;
@@ -158,6 +158,7 @@ int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn
         return rdn_fail(reterr, NOMEM, "", "unit");
     u->mem = mem;
     u->ir = ir;
+    u->emitter = emitter;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
     int rc = rdn_code_arena_take(&u->code_arena, reterr);

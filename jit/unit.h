@@ -5,7 +5,7 @@
 #ifndef RDN_UNIT_H
 #define RDN_UNIT_H
 #include "jit/code_arena.h"
-#include "jit/plan.h"
+#include "jit/emit.h"
 
 #define RDN_UNIT_MAX ((size_t)16 << 20)
 #define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
@@ -34,6 +34,7 @@ struct rdn_unit_event {
 struct rdn_unit {
     const struct rdn_mem *mem;
     const struct rdn_ir *ir;
+    const struct rdn_emitter *emitter;
     struct rdn_arena arena;                              /* plans */
     struct rdn_unit_event *events;
     struct rdn_code_arena *code_arena;
@@ -42,6 +43,6 @@ struct rdn_unit {
     uint32_t max_keys, key_words;                        /* largest number of keys of an event, words of the largest key */
     uint32_t plan_us, emit_us;
 };
-int  rdn_unit_open(const struct rdn_ir *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
+int  rdn_unit_open(const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
 #endif

@@ -311,7 +311,7 @@ static void write_masks(struct x64_gen *g) {
     g->pool_low = g->code_at - MASK_BYTES;
 }
 
-bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_t bytes, struct x64_code *ret) {
+bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_t bytes, struct rdn_emitted *ret) {
     struct x64_gen *g = rdn_new(arena, struct x64_gen);
     g->pl = pl;
     g->arena = arena;
@@ -326,7 +326,7 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     g->pin = rdn_new_n(arena, uint8_t, pl->nodes.n);
     g->done = rdn_new_n(arena, uint8_t, pl->nodes.n);
     write_masks(g);
-    *ret = (struct x64_code){0};
+    *ret = (struct rdn_emitted){0};
     if (pl->items.n)
         ret->operands = emit_operands(g);
     if (pl->nnative)

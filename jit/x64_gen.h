@@ -10,7 +10,7 @@
  * clause; the result is then of no interest but must still be 0 or 1. A rule that needs more registers than there are is rolled back and left to interp. */
 #ifndef RDN_X64_GEN_H
 #define RDN_X64_GEN_H
-#include "jit/plan.h"
+#include "jit/emit.h"
 #include "jit/x64_enc.h"
 
 #define X64_NONE UINT32_MAX
@@ -93,7 +93,6 @@ void x64_wide_compare(struct x64_gen *, rdn_pid cmp, unsigned dest, uint32_t liv
 
 /* x64_event.c: emits the functions of one event type into g->b. Rules that do not fit its registers become interp's in the
  * plan. False: the buffer is too small. */
-struct x64_code { uint32_t low, end, operands, rules; };  /* offsets in the buffer, [low, end) is used; 0: no such function */
-bool x64_event(struct rdn_arena *, struct rdn_plan *, uint8_t *buf, size_t bytes, struct x64_code *ret);
-size_t x64_event_guess(const struct rdn_plan *);         /* bytes that are usually enough */
+bool x64_event(struct rdn_arena *, struct rdn_plan *, uint8_t *buf, size_t bytes, struct rdn_emitted *ret);
+size_t x64_event_guess(const struct rdn_plan *);
 #endif

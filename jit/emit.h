@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * emit.h: what an emitter of machine code gives the unit: the native functions of one event type, from its plan. Private to jit/.
+ *
+ * unit.c, run.c and selfcheck.c know no processor: an emitter is two functions. It writes constants and code into one buffer,
+ * position-independent, at a distance that is kept when unit.c moves the piece; 64-byte alignment is kept, too. Functions are
+ * rdn_native (unit.h): leaves, no callee-saved register, no stack data. A rule it cannot express becomes interp's in the plan. */
+#ifndef RDN_EMIT_H
+#define RDN_EMIT_H
+#include "jit/plan.h"
+
+struct rdn_emitted { uint32_t low, end, operands, rules; };      /* offsets in the buffer, [low, end) is used; 0: no such function */
+struct rdn_emitter {
+    size_t (*guess)(const struct rdn_plan *);            /* bytes that are usually enough */
+    /* False: the buffer is too small. The arena keeps what only emission needs. */
+    bool (*event)(struct rdn_arena *, struct rdn_plan *, uint8_t *buf, size_t bytes, struct rdn_emitted *ret);
+};
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * native.h: what executors of machine code share: everything but the emitter and the test of the processor. */
+#ifndef RDN_NATIVE_H
+#define RDN_NATIVE_H
+#include "jit/emit.h"
+#include "jit/exec_impl.h"
+#include "jit/run.h"
+
+int  rdn_native_build(struct rdn_program *, redan_error *);      /* plans, emits with impl->emitter, publishes, checks itself */
+void rdn_native_close(struct rdn_program *);
+int  rdn_native_frame_open(struct rdn_frame *, redan_error *);
+#define RDN_NATIVE_ENTRIES                                                                                                           \
+    .build = rdn_native_build, .close = rdn_native_close, .frame_open = rdn_native_frame_open, .frame_close = rdn_run_close,         \
+    .begin = rdn_run_begin, .params_changed = rdn_run_params, .window = rdn_run_window, .rules = rdn_run_rules
+#endif
