@@ -319,10 +319,7 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     if (bytes < g->code_at + 1024)
         return false;
     g->b = (struct x64_buf){buf, buf + g->code_at, buf + bytes - X_INSN_MAX, false};
-    for (g->pool.cap = 256; g->pool.cap < 2 * (pl->nodes.n + 64); g->pool.cap *= 2)
-        ;
-    g->pool.keys = rdn_new_n(arena, uint64_t, g->pool.cap);
-    g->pool.pos = rdn_new_n(arena, uint32_t, g->pool.cap);
+    x64_pool_open(&g->pool, arena, pl->nodes.n + 64);
     g->pin = rdn_new_n(arena, uint8_t, pl->nodes.n);
     g->done = rdn_new_n(arena, uint8_t, pl->nodes.n);
     write_masks(g);

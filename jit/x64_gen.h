@@ -24,7 +24,10 @@ struct x64_stub {
     uint32_t jumps;                                      /* last of its jumps + 1 */
 };
 struct x64_jump { uint32_t at, next; };                  /* next: an earlier jump to the same stub + 1 */
+/* Constants of 8 bytes, each once; the pool grows down from the code to `low` (offset in the buffer). */
 struct x64_pool { uint64_t *keys; uint32_t *pos, cap, n; };
+void x64_pool_open(struct x64_pool *, struct rdn_arena *, uint32_t most);
+struct x64_mem x64_pool_put(struct x64_pool *, struct x64_buf *, uint32_t *low, uint64_t bits);
 
 struct x64_gen {
     struct x64_buf b;
