@@ -2,42 +2,25 @@
  * run.c: see run.h.
  *
  * Order within an event: OPERANDS (native, when the plan has items) before the first thing that needs one; keys when first
- * used; gathers; RULES (native); then interp for every rule whose taint bit is set or that has no native code. A key, a row and
- * an item are made at most once an event.
+ * used; gathers (gather.c); RULES (native); then interp for every rule whose taint bit is set or that has no native code. A key, a
+ * row and an item are made at most once an event.
  *
  * Native code runs with the floating-point mode of RDN_MXCSR, interp inside these functions too; a thread in another mode gets
  * its own back. */
-#include "jit/run.h"
 #include <math.h>
 #include <string.h>
-#include "jit/cpu.h"
 #include "jit/exec_impl.h"
-
-struct key_slot { uint64_t gen; bool good; struct rdn_key key; };       /* the key is the last member: only the words in use exist */
-struct block { uint8_t *p; uint64_t *taint; const uint64_t *fired; };   /* of one event type, 64-byte aligned, and places in it */
-struct rdn_run {
-    const struct rdn_unit *unit;
-    const struct rdn_unit_event *ev;                     /* of the event in work */
-    uint8_t *block;
-    uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
-    const uint64_t *fired;
-    struct block *blocks;
-    uint8_t *keys; size_t key_bytes;                     /* key_slot i at keys + i * key_bytes */
-    uint64_t gen;                                        /* of the event in work */
-    bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */
-    struct rdn_run_counts counts;
-    void *memory; size_t bytes;
-};
+#include "jit/run_impl.h"
 
 /* ---- opening ---- */
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t slot_bytes(const struct rdn_unit *u) {
-    return round64(offsetof(struct key_slot, key) + offsetof(struct rdn_key, w) + 8 * ((size_t)u->key_words + 1));
+    return round64(offsetof(struct rdn_key_slot, key) + offsetof(struct rdn_key, w) + 8 * ((size_t)u->key_words + 1));
 }
 
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
-    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct block)), keys = slot_bytes(u) * u->max_keys, n;
+    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct rdn_block)), keys = slot_bytes(u) * u->max_keys, n;
     n = 64 + head + ptrs + keys;
     for (uint32_t e = 0; e < events; e++)
         n += rdn_block_bytes(u->events[e].plan);
@@ -47,12 +30,12 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     uint8_t *p = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     struct rdn_run *r = (struct rdn_run *)(void *)p;
     *r = (struct rdn_run){.unit = u, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
-    r->blocks = (struct block *)(void *)(p += head);
+    r->blocks = (struct rdn_block *)(void *)(p += head);
     r->keys = p += ptrs;
     p += keys;
     for (uint32_t e = 0; e < events; e++) {
         const struct rdn_plan *pl = u->events[e].plan;
-        r->blocks[e] = (struct block){p, (uint64_t *)(void *)(p + rdn_block_taint(pl)), (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
+        r->blocks[e] = (struct rdn_block){p, (uint64_t *)(void *)(p + rdn_block_taint(pl)), (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
         p += rdn_block_bytes(pl);
     }
     f->x = r;
@@ -66,32 +49,7 @@ void rdn_run_close(struct rdn_frame *f) {
     f->x = NULL;
 }
 void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *ret = ((const struct rdn_run *)f->x)->counts; }
-
-/* ---- slots and taint ---- */
-static int64_t *slot_at(uint8_t *block, uint32_t slot) { return (int64_t *)(void *)(block + rdn_block_slot(slot)); }
-static uint32_t *flags_of(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
 const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->taint; }
-
-/* False: the value has no 8-byte form. */
-static bool store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *c) {
-    int64_t *s = slot_at(block, slot);
-    if (type != RDN_TY_D64)
-        *s = c->i;                                       /* a float's bits, too */
-    else if (rdn_fits_i64(c->d))
-        *s = (int64_t)c->d;
-    else
-        return false;
-    return true;
-}
-static void taint_set(struct rdn_run *r, uint32_t dep) {
-    const struct rdn_plan *pl = r->ev->plan;
-    uint64_t *t = r->taint;
-    if (dep == RDN_NO_DEP)
-        return;
-    for (uint32_t w = 0; w < pl->dep_words; w++)
-        t[w] |= pl->deps[(size_t)dep * pl->dep_words + w];
-    *flags_of(r) |= RDN_BLOCK_TAINT;
-}
 
 /* Parameters are always defined, and their decimals have 64 bits. */
 void rdn_run_params(struct rdn_frame *f) {
@@ -100,105 +58,9 @@ void rdn_run_params(struct rdn_frame *f) {
         const struct rdn_plan *pl = r->unit->events[e].plan;
         for (uint32_t i = 0; i < pl->params.n; i++) {
             const struct rdn_pnode *n = &pl->nodes.v[pl->params.v[i]];
-            store(r->blocks[e].p, n->slot, n->type, &f->head.params[n->aux]);
+            rdn_slot_store(r->blocks[e].p, n->slot, n->type, &f->head.params[n->aux]);
         }
     }
-}
-
-/* ---- operands ---- */
-static bool load_field(const struct rdn_frame *f, uint32_t field, struct rdn_cell *c) {
-    const struct rdn_event *ev = &f->head.ir->events[f->head.event];
-    const struct rdn_field *fd = &ev->fields[field];
-    const uint8_t *p = f->head.row + fd->offset;
-    if (fd->optional || fd->size > 8 || fd->type->kind == RDN_K_STR || fd->type->kind == RDN_K_ARR) {
-        rdn_row_field(ev, fd, f->head.row, c);
-        return !c->cause;
-    }
-    int64_t v;
-    int32_t d;
-    uint32_t s;
-    if (fd->size == 8) {
-        memcpy(&v, p, 8);
-    } else if (fd->size == 1) {
-        v = *p;
-    } else if (fd->type->kind == RDN_K_DATE) {
-        memcpy(&d, p, 4);
-        v = d;
-    } else {
-        memcpy(&s, p, 4);
-        v = s;
-    }
-    if (fd->type->kind == RDN_K_DEC)
-        c->d = v;
-    else
-        c->i = v;                                        /* a float's bits, too */
-    c->cause = RDN_DEFINED;
-    return true;
-}
-static void run_items(struct rdn_frame *f);
-static inline void need_items(struct rdn_frame *f) {
-    if (!((struct rdn_run *)f->x)->items_done)
-        run_items(f);
-}
-/* The value of item number `item`; false when it has none. */
-static inline bool item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) {
-    struct rdn_run *r = f->x;
-    const struct rdn_plan *pl = r->ev->plan;
-    uint32_t bit = pl->nrules + item;
-    need_items(f);
-    *ret = *slot_at(r->block, pl->nodes.v[pl->items.v[item]].slot);
-    return !(r->taint[bit / 64] >> bit % 64 & 1);
-}
-
-/* The value of a leaf or item; false when it has none here. */
-static __attribute__((noinline)) bool operand_slow(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
-    const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[p];
-    int64_t v;
-    switch (n->op) {
-    case RDN_OP_FIELD: return load_field(f, n->aux, c);
-    case RDN_OP_PARAM: *c = f->head.params[n->aux]; return !c->cause;
-    case RDN_OP_NOW: v = f->head.now; break;
-    case RDN_OP_TS: v = f->head.ts; break;
-    case RDN_OP_CONST: v = n->lo; break;
-    default:
-        if (!item_value(f, n->gather, &v))
-            return false;
-    }
-    if (n->type == RDN_TY_D64)
-        c->d = v;
-    else
-        c->i = v;
-    c->cause = RDN_DEFINED;
-    return true;
-}
-static inline int64_t row_word(const uint8_t *p, unsigned load) {
-    int64_t v;
-    int32_t d;
-    uint32_t u;
-    switch (load) {
-    case RDN_LOAD_64: memcpy(&v, p, 8); return v;
-    case RDN_LOAD_U32: memcpy(&u, p, 4); return u;
-    case RDN_LOAD_I32: memcpy(&d, p, 4); return d;
-    default: return *p;
-    }
-}
-/* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
-static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
-    if (o->load == RDN_LOAD_ITEM)
-        return item_value(f, o->at, ret);
-    *ret = row_word(f->head.row + o->at, o->load);
-    return true;
-}
-static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
-    int64_t v;
-    if (o->load == RDN_LOAD_SLOW)
-        return operand_slow(f, o->pid, c);
-    bool good = operand_word(f, o, &v);
-    c->i = v;
-    if (wide)
-        c->d = v;
-    c->cause = RDN_DEFINED;
-    return good;
 }
 
 /* ---- native steps ---- */
@@ -210,198 +72,19 @@ static void taint_nonfinite(struct rdn_frame *f) {
         const struct rdn_pnode *n = &pl->nodes.v[pl->finite.v[i]];
         struct rdn_cell c;
         if (n->flags & RDN_P_SLOT)
-            c.i = *slot_at(r->block, n->slot);
-        else if (!load_field(f, n->aux, &c))
+            c.i = *rdn_slot_at(r->block, n->slot);
+        else if (!rdn_load_field(f, n->aux, &c))
             continue;
         if (!isfinite(c.f))
-            taint_set(r, n->dep);
+            rdn_taint_set(r, n->dep);
     }
 }
-static void run_native(struct rdn_frame *f, rdn_native *code) {
+void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
     struct rdn_run *r = f->x;
     code(r->block, f->head.row);
-    if (*flags_of(r) & RDN_BLOCK_NONFINITE) {
+    if (*rdn_run_flags(r) & RDN_BLOCK_NONFINITE) {
         taint_nonfinite(f);
-        *flags_of(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
-    }
-}
-static __attribute__((noinline)) void run_items(struct rdn_frame *f) {
-    struct rdn_run *r = f->x;
-    r->items_done = true;
-    run_native(f, r->ev->operands);
-}
-
-/* ---- keys ---- */
-/* Some part has several words, or is an item, or may be undefined. */
-static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
-    const struct rdn_keypart *part = &pl->parts.v[pl->keys.v[k].at], *end = part + pl->keys.v[k].n;
-    rdn_key_begin(key);
-    for (; part < end; part++) {
-        struct rdn_cell c;
-        int64_t v;
-        if (part->from.load == RDN_LOAD_SLOW) {
-            if (!operand_slow(f, part->from.pid, &c))
-                return false;
-            rdn_key_add(key, part->type, &c);
-        } else {
-            if (!operand_word(f, &part->from, &v))
-                return false;
-            key->w[key->words++] = (uint64_t)v;
-        }
-    }
-    rdn_key_end(key);
-    return true;
-}
-/* Words of the row, whatever their types: a valid row holds no unknown sym. Calls nothing that comes back here, so that the
- * common path saves no registers. */
-static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
-    const struct rdn_unit_event *ev = ((const struct rdn_run *)f->x)->ev;
-    const struct rdn_keyform *form = &ev->keys[k];
-    const struct rdn_keyload *l = form->load;
-    const uint8_t *row = f->head.row;
-    uint32_t n = form->n;
-    if (!l)
-        return make_any_key(f, ev->plan, k, key);
-    for (uint32_t i = 0; i < n; i++)
-        key->w[i] = (uint64_t)row_word(row + l[i].at, l[i].load);
-    key->words = n;
-    key->absent = false;
-    key->hash = rdn_key_hash(key->w, n);
-    return true;
-}
-static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
-    struct rdn_run *r = f->x;
-    struct key_slot *s = (struct key_slot *)(void *)(r->keys + k * r->key_bytes);
-    if (s->gen != r->gen) {
-        s->gen = r->gen;
-        s->good = make_key(f, k, &s->key);
-    }
-    return s->good ? &s->key : NULL;
-}
-
-/* ---- gathers ---- */
-static inline void ask_window(struct rdn_frame *f, uint32_t window, const struct rdn_key *k, struct rdn_cell *c) {
-    if (f->helpers.wquick)
-        f->helpers.wquick(f->head.wins[window], k, f->head.now, c);
-    else
-        f->helpers.wread(f->lane, window, k, false, c);
-}
-static bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
-    const struct rdn_key *k = key_of(f, g->key);
-    if (!k)
-        return false;
-    if (g->kind == RDN_G_WREAD)
-        ask_window(f, g->index, k, c);
-    else
-        f->helpers.wread(f->lane, g->index, k, true, c);
-    return !c->cause;
-}
-/* Columns of one row stand together in most conditions: the last row found is kept. */
-struct last_row { uint32_t table, key; const struct rdn_cell *vals; };
-static inline const struct rdn_cell *row_at(struct rdn_frame *f, uint32_t table, uint32_t key, struct last_row *last) {
-    if (last->table != table || last->key != key) {
-        const struct rdn_key *k = key_of(f, key);
-        last->table = table;
-        last->key = key;
-        last->vals = k ? f->helpers.tread(f->lane, table, k) : NULL;
-    }
-    return last->vals;
-}
-static bool read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
-    const struct rdn_cell *row = row_at(f, g->index, g->key, last);
-    if (!row)
-        return false;
-    *c = row[g->column];
-    return !c->cause;
-}
-static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
-    struct rdn_cell x;
-    switch ((enum rdn_gather_kind)g->kind) {
-    case RDN_G_FIELD: return load_field(f, g->index, c);
-    case RDN_G_WREAD: case RDN_G_WPREV: return read_window(f, g, c);
-    case RDN_G_ROW: return read_row(f, g, last, c);
-    case RDN_G_INLIST:
-        if (!operand_slow(f, g->operand, &x))
-            return false;
-        if (((struct rdn_run *)f->x)->ev->plan->nodes.v[g->operand].type == RDN_TY_F64 && x.f != x.f)
-            return false;
-        c->i = f->helpers.inlist(f->lane, g->index, &x);
-        c->cause = RDN_DEFINED;
-        return true;
-    case RDN_G_INCAL:
-        if (!operand_slow(f, g->operand, &x))
-            return false;
-        c->i = f->helpers.incal(f->lane, g->index, x.i);
-        c->cause = RDN_DEFINED;
-        return true;
-    case RDN_G_INTERP:
-        last->table = UINT32_MAX;                        /* it may read rows itself; a lane promises the last one only */
-        rdn_interp_value(f, g->src, c);
-        return !c->cause;
-    }
-    return false;
-}
-/* `??` and defined() count NaN as missing. */
-static bool answer_else(struct rdn_frame *f, const struct rdn_gather *g, bool good, struct rdn_cell *c) {
-    good = good && !(g->nan_is_none && c->f != c->f);
-    if (g->is_defined) {
-        c->i = good;
-        return true;
-    }
-    return good || operand_slow(f, g->els, c);
-}
-static void no_value(struct rdn_run *r, const struct rdn_gather *g) {
-    *slot_at(r->block, g->slot) = 0;
-    taint_set(r, g->dep);
-}
-static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last) {
-    struct rdn_run *r = f->x;
-    struct rdn_cell c;
-    bool good = gather_value(f, g, last, &c);
-    if (g->has_else || g->is_defined)
-        good = answer_else(f, g, good, &c);
-    if (!good || !store(r->block, g->slot, g->type, &c))
-        no_value(r, g);
-}
-static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
-    int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
-    struct rdn_cell x;
-    if (s->kind == RDN_FILL_INLIST) {
-        x.d = row_word(f->head.row + s->key, s->load);   /* and its low word for what is no decimal */
-        x.cause = RDN_DEFINED;
-        *slot = f->helpers.inlist(f->lane, s->index, &x);
-    } else if (s->kind == RDN_FILL_INCAL) {
-        *slot = f->helpers.incal(f->lane, s->index, f->head.now);
-    } else {
-        any_fill(f, s->of, last);
-    }
-}
-static void run_fills(struct rdn_frame *f) {
-    struct rdn_run *r = f->x;
-    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    for (const struct rdn_fill *s = r->ev->fills, *end = r->ev->fills_end; s < end; s++) {
-        struct rdn_cell c;
-        const struct rdn_cell *v = NULL;
-        if (s->kind == RDN_FILL_WINDOW) {
-            const struct rdn_key *k = key_of(f, s->key);
-            if (k) {
-                ask_window(f, s->index, k, &c);
-                v = &c;
-            }
-        } else if (s->kind == RDN_FILL_ROW) {
-            v = row_at(f, s->index, s->key, &last);
-            v = v ? v + s->column : NULL;
-        } else {
-            other_fill(f, s, &last);
-            continue;
-        }
-        int64_t *slot = (int64_t *)(void *)(r->block + s->slot);
-        if (v && !v->cause && (!s->wide || rdn_fits_i64(v->d)))
-            *slot = v->i;                                /* a float's bits and the word of a decimal, too */
-        else if (s->has_els && !(v && !v->cause))
-            *slot = s->els;
-        else
-            no_value(r, s->of);
+        *rdn_run_flags(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
     }
 }
 
@@ -429,11 +112,11 @@ static void early_rules(struct rdn_frame *f) {
     const struct rdn_plan *pl = r->ev->plan;
     const uint64_t *fired = r->fired, *taint = r->taint;
     if (r->ev->operands)
-        need_items(f);
-    run_fills(f);
+        rdn_need_items(f);
+    rdn_run_fills(f);
     if (r->ev->rules)
-        run_native(f, r->ev->rules);
-    if (!(*flags_of(r) & RDN_BLOCK_TAINT) && !pl->any_early) {
+        rdn_run_native(f, r->ev->rules);
+    if (!(*rdn_run_flags(r) & RDN_BLOCK_TAINT) && !pl->any_early) {
         for (uint32_t w = 0; w < pl->words; w++)
             f->head.fired[w] |= fired[w];
         return;
@@ -451,41 +134,10 @@ static void late_rules(struct rdn_frame *f) {
         interp_bits(f, w, pl->interp[pl->words + w]);
 }
 
-/* ---- window inputs ---- */
-/* Quickly, or not at all: what is undefined, not storable or not planned goes to interp, which says what it is. */
-static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, enum rdn_enter *how) {
-    struct rdn_cell c;
-    *how = RDN_ENTER;
-    if (wp->where.pid) {
-        if (!operand(f, &wp->where, false, &c))
-            return false;
-        if (!c.i) {
-            *how = RDN_ENTER_NOT;
-            return true;
-        }
-    }
-    ret->key = key_of(f, wp->key);
-    ret->val.i = 1;
-    ret->val.cause = RDN_DEFINED;
-    ret->span = 0;
-    if (!ret->key || (wp->value.pid && !operand(f, &wp->value, !wp->is_float, &ret->val)))
-        return false;
-    if (wp->is_float && !isfinite(ret->val.f))
-        return false;
-    if (wp->span.pid) {
-        if (!operand(f, &wp->span, false, &c))
-            return false;
-        ret->span = c.i;
-    }
-    return true;
-}
-
 /* ---- the executor's entries ---- */
-static bool native_alive(const struct rdn_run *r) { return *r->unit->alive != 0; }
-
 void rdn_run_begin(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    const struct block *b = &r->blocks[f->head.event];
+    const struct rdn_block *b = &r->blocks[f->head.event];
     r->gen++;
     r->ev = &r->unit->events[f->head.event];
     r->block = b->p;
@@ -493,50 +145,22 @@ void rdn_run_begin(struct rdn_frame *f) {
     r->fired = b->fired;
     r->items_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
-    if (*flags_of(r)) {                                  /* of the last event of this type */
-        *flags_of(r) = 0;
+    if (*rdn_run_flags(r)) {                                  /* of the last event of this type */
+        *rdn_run_flags(r) = 0;
         memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
     }
     r->fp_bad = !rdn_fpmode_ok(rdn_fpmode_get());
     r->counts.fp_resets += r->fp_bad;
 }
 
-/* The mode is looked at once an event (begin); a wrong one is replaced for as long as we compute. */
-static uint32_t fp_enter(struct rdn_run *r) {
-    uint32_t was = 0;
-    if (__builtin_expect(r->fp_bad, 0)) {
-        was = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_MXCSR);
-    }
-    return was;
-}
-static void fp_leave(const struct rdn_run *r, uint32_t was) {
-    if (__builtin_expect(r->fp_bad, 0))
-        rdn_fpmode_set(was);
-}
-
-enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {
-    struct rdn_run *r = f->x;
-    const struct rdn_winplan *wp = r->ev->window[window];
-    uint32_t mode = fp_enter(r);
-    enum rdn_enter how;
-    bool fast = wp && wp->how == RDN_WIN_FAST && native_alive(r) && fast_window(f, wp, ret, &how);
-    if (!fast) {
-        r->counts.windows_interp++;
-        how = rdn_interp_window(f, window, ret);
-    }
-    fp_leave(r, mode);
-    return how;
-}
-
 void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
-    uint32_t mode = fp_enter(r);
-    if (!native_alive(r))
+    uint32_t mode = rdn_fp_enter(r);
+    if (!rdn_native_alive(r))
         rdn_exec_interp.rules(f, phase);
     else if (phase == RDN_EARLY)
         early_rules(f);
     else
         late_rules(f);
-    fp_leave(r, mode);
+    rdn_fp_leave(r, mode);
 }

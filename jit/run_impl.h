@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * run_impl.h: one frame's state while a unit runs, shared by run.c (begin, native steps, rules) and gather.c (operands, keys,
+ * gathers, window inputs). Private to these files. */
+#ifndef RDN_RUN_IMPL_H
+#define RDN_RUN_IMPL_H
+#include "jit/cpu.h"
+#include "jit/run.h"
+
+struct rdn_key_slot { uint64_t gen; bool good; struct rdn_key key; };   /* the key is the last member: only the words in use exist */
+struct rdn_block { uint8_t *p; uint64_t *taint; const uint64_t *fired; };   /* of one event type, 64-byte aligned, and places in it */
+struct rdn_run {
+    const struct rdn_unit *unit;
+    const struct rdn_unit_event *ev;                     /* of the event in work */
+    uint8_t *block;
+    uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
+    const uint64_t *fired;
+    struct rdn_block *blocks;
+    uint8_t *keys; size_t key_bytes;                     /* rdn_key_slot i at keys + i * key_bytes */
+    uint64_t gen;                                        /* of the event in work */
+    bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */
+    struct rdn_run_counts counts;
+    void *memory; size_t bytes;
+};
+
+static inline int64_t *rdn_slot_at(uint8_t *block, uint32_t slot) { return (int64_t *)(void *)(block + rdn_block_slot(slot)); }
+static inline uint32_t *rdn_run_flags(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
+/* Leaves the rules and items that depend on an input to interp. */
+static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {
+    const struct rdn_plan *pl = r->ev->plan;
+    uint64_t *t = r->taint;
+    if (dep == RDN_NO_DEP)
+        return;
+    for (uint32_t w = 0; w < pl->dep_words; w++)
+        t[w] |= pl->deps[(size_t)dep * pl->dep_words + w];
+    *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
+}
+
+static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->unit->alive != 0; }
+/* The mode is looked at once an event (begin); a wrong one is replaced for as long as we compute. */
+static inline uint32_t rdn_fp_enter(const struct rdn_run *r) {
+    uint32_t was = 0;
+    if (__builtin_expect(r->fp_bad, 0)) {
+        was = rdn_fpmode_get();
+        rdn_fpmode_set(RDN_MXCSR);
+    }
+    return was;
+}
+static inline void rdn_fp_leave(const struct rdn_run *r, uint32_t was) {
+    if (__builtin_expect(r->fp_bad, 0))
+        rdn_fpmode_set(was);
+}
+
+/* run.c */
+void rdn_run_native(struct rdn_frame *, rdn_native *code);
+/* gather.c */
+bool rdn_slot_store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *);   /* false: the value has no 8-byte form */
+bool rdn_load_field(const struct rdn_frame *, uint32_t field, struct rdn_cell *ret);          /* false: undefined */
+void rdn_run_items(struct rdn_frame *);                  /* the values that keys, windows and gathers need, once an event */
+void rdn_run_fills(struct rdn_frame *);                  /* every gather of the event */
+static inline void rdn_need_items(struct rdn_frame *f) {
+    if (!((struct rdn_run *)f->x)->items_done)
+        rdn_run_items(f);
+}
+#endif
