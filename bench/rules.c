@@ -205,7 +205,7 @@ static int one(const struct options *o, enum set_kind kind, uint32_t rules) {
     printf("{\"bench\":\"rules\",\"schema\":1,\"set\":\"%s\",\"rules\":%u,\"executor\":\"%s\",\"plan\":{\"index\":0,\"ladder\":0,\"kill\":0,\"branch\":%u,\"flat\":%u},"
            "\"ns\":%.1f,\"code_ns\":%.1f,\"rounds\":%u,\"load_us\":%.0f,\"plan_us\":%u,\"emit_us\":%u,\"selfcheck_us\":%u,\"code_bytes\":%u,\"hash\":\"%016llx\",\"ok\":%s,"
            "\"peer\":\"gcc-O3\",\"peer_form\":\"%s\",\"peer_ns\":%.1f,\"peer_compile_ms\":%.0f,\"ratio\":%.3f",
-           set_names[kind], rules, info->backend, pl ? pl->nbranch : 0, pl ? pl->nflat : 0, t.own, t.code < 1e17 ? t.code : 0.0, o->rounds, load / 1e3, info->plan_us,
+           set_names[kind], rules, info->backend, pl ? pl->nhow[RDN_RULE_BRANCH] : 0, pl ? pl->nhow[RDN_RULE_FLAT] : 0, t.own, t.code < 1e17 ? t.code : 0.0, o->rounds, load / 1e3, info->plan_us,
            info->emit_us, info->selfcheck_us, info->code_bytes, (unsigned long long)hash, ok ? "true" : "false", form ? "flat" : "branchy", t.peer[form],
            peers[form].compile_ms, ratio);
     if (bar != 0)

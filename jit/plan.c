@@ -269,22 +269,6 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
 }
 
 /* ---- rules ---- */
-/* The clause to jump on: an equality of an integer with many values and a constant. No guard, so the jump decides alone. */
-static rdn_pid first_clause(struct rdn_plan *pl, rdn_pid root) {
-    const struct rdn_pnode *n = at(pl, root);
-    if (n->op != RDN_OP_AND || !(n->flags & RDN_P_NATIVE) || (n->flags & RDN_P_SHARED))
-        return 0;
-    for (uint32_t i = 0; i < n->b; i++) {
-        rdn_pid p = pl->args.v[n->a + i];
-        const struct rdn_pnode *k = at(pl, p), *x = at(pl, k->a);
-        bool many = k->op == RDN_OP_EQ && (k->flags & RDN_P_NATIVE) && !(k->flags & RDN_P_SHARED) && x->type == RDN_TY_I64 &&
-                    x->op == RDN_OP_FIELD && (x->flags & RDN_P_NATIVE) && at(pl, k->b)->op == RDN_OP_CONST && (rdn_u128)((rdn_i128)x->hi - x->lo) > 255;
-        if (many && k_prior_eq_many <= k_branch_pass)
-            return p;
-    }
-    return 0;
-}
-
 static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c) {
     const struct rdn_ir *ir = pl->ir;
     const struct rdn_event *ev = &ir->events[pl->event];
@@ -315,25 +299,6 @@ static bool drop_interp_slot(struct rdn_plan *pl, rdn_pid p) {
     return true;
 }
 
-static void finish_rules(struct rdn_plan *pl) {
-    const struct rdn_event *ev = &pl->ir->events[pl->event];
-    pl->interp = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
-    for (uint32_t i = 0; i < pl->nrules; i++) {
-        struct rdn_prule *pr = &pl->rules[i];
-        if (pr->how != RDN_RULE_INTERP && (pr->first = first_clause(pl, pr->root)))
-            pr->how = RDN_RULE_BRANCH;
-        pl->nflat += pr->how == RDN_RULE_FLAT;
-        pl->nbranch += pr->how == RDN_RULE_BRANCH;
-        if (pr->how != RDN_RULE_INTERP)
-            continue;
-        bool late = pl->ir->rules[ev->rules[i]].late;
-        pl->interp[(late ? pl->words : 0) + i / 64] |= 1ull << i % 64;
-        pl->any_late |= late;
-        pl->any_early |= !late;
-    }
-    pl->nnative = pl->nflat + pl->nbranch;
-}
-
 struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event) {
     struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
     pl->arena = arena;
@@ -356,7 +321,7 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
     choose_shared(pl, tmp);
     for (uint32_t i = 0; i < pl->items.n; i++)
         mark_early(pl, pl->items.v[i]);
-    finish_rules(pl);
     dep_sets(pl, tmp);
+    rdn_plan_groups(pl, tmp);
     return pl;
 }

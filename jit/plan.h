@@ -67,8 +67,31 @@ struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 enum rdn_win_how { RDN_WIN_INTERP, RDN_WIN_FAST };
 struct rdn_winplan { uint32_t window; uint8_t how; bool is_float; uint32_t key; struct rdn_operand where, value, span; };   /* pid 0: none */
 
-struct rdn_prule { rdn_pid root; uint8_t how; rdn_pid first; };     /* how: RDN_RULE_*; first: clause to branch on, or 0 */
-enum { RDN_RULE_INTERP, RDN_RULE_FLAT, RDN_RULE_BRANCH };
+enum rdn_technique {
+#define TECHNIQUE(name, text, doc) RDN_RULE_##name,
+#include "jit/technique.def"
+#undef TECHNIQUE
+    RDN_RULE_COUNT
+};
+struct rdn_prule { rdn_pid root; uint8_t how; };         /* how: RDN_RULE_* */
+
+/* ---- what native code computes ----
+ * The output words of an event are one bit a rule of the event, in its order, and behind them those that only C reads. An
+ * emitter makes one function of OPERANDS (when there are items) and one of every group; C decides which of them run. */
+struct rdn_pcond {                                       /* one output bit: all clauses hold (no clause: true) */
+    uint32_t bit;
+    uint32_t clause, nclauses;                           /* plan->clauses.v[clause .. clause + nclauses) */
+    uint32_t njumps;                                     /* of the first so many: one that is false jumps over the rest */
+    uint32_t dep;                                        /* whom it taints: this dep set; RDN_NO_DEP: the rule `bit` */
+};
+struct rdn_pinput { rdn_pid pid; uint32_t uses; };
+/* Group 0 is dense: it computes the shared values OPERANDS leaves, then stores every output word, 0 where no condition stands.
+ * The others are sparse: run after group 0 and only when C has found that what their conditions leave out holds, they OR
+ * single bits. Each tests its own inputs for being finite (RDN_BLOCK_NONFINITE). */
+struct rdn_pgroup {
+    uint32_t cond, nconds;                               /* plan->conds.v[cond ..], by bit */
+    uint32_t input, ninputs;                             /* plan->inputs.v[input ..]: f64 fields and slots it reads, most used first */
+};
 
 struct rdn_plan {
     struct rdn_arena *arena;
@@ -83,8 +106,14 @@ struct rdn_plan {
     RDN_VEC(rdn_pid) shared;                             /* nodes computed once, operands first; items are among them */
     RDN_VEC(rdn_pid) params;                             /* PARAM slots */
     RDN_VEC(rdn_pid) finite;                             /* f64 fields and slots that native code reads */
-    struct rdn_prule *rules; uint32_t nrules, words, bits;   /* words: of fired; bits: rules and items */
-    uint32_t nslots, ndeps, nnative, nflat, nbranch;     /* of dep sets; of rules */
+    struct rdn_prule *rules; uint32_t nrules, words, bits;   /* words: of the rules; bits: rules and items */
+    RDN_VEC(rdn_pid) clauses;
+    RDN_VEC(struct rdn_pcond) conds;
+    RDN_VEC(struct rdn_pinput) inputs;
+    RDN_VEC(struct rdn_pgroup) groups;                   /* none: no rule is native */
+    struct rdn_pgroup operands;                          /* no conditions; inputs of the items */
+    uint32_t out_words;                                  /* words, and those that only C reads */
+    uint32_t nslots, ndeps, nhow[RDN_RULE_COUNT];        /* ndeps: dep sets; nhow: rules by technique */
     uint64_t *deps; uint32_t dep_words;                  /* ndeps sets of dep_words words: of taint */
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
@@ -97,7 +126,7 @@ struct rdn_plan {
 enum { RDN_BLOCK_NONFINITE = 1, RDN_BLOCK_TAINT = 2 };
 static inline uint32_t rdn_block_slot(uint32_t slot) { return RDN_BLOCK_SLOTS + 8 * slot; }
 static inline uint32_t rdn_block_fired(const struct rdn_plan *p) { return rdn_block_slot(p->nslots); }
-static inline uint32_t rdn_block_taint(const struct rdn_plan *p) { return rdn_block_fired(p) + 8 * p->words; }
+static inline uint32_t rdn_block_taint(const struct rdn_plan *p) { return rdn_block_fired(p) + 8 * p->out_words; }
 static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_block_taint(p) + 8 * p->dep_words + 63) & ~63u; }
 
 #define RDN_PLAN_MAX_SLOTS 4096u
@@ -118,6 +147,12 @@ void rdn_plan_gather(struct rdn_plan *, rdn_pid);
 void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);
 /* A leaf, or an item (added when it is native and depends on the event alone): can C read it before the windows? */
 bool rdn_plan_operand(struct rdn_plan *, rdn_pid);
+/* plan_group.c: technique of each rule, conditions, groups, inputs. After marking and sharing. */
+void rdn_plan_groups(struct rdn_plan *, struct rdn_arena *tmp);
+/* An emitter cannot compute the condition: whoever depends on it is left to interp. */
+void rdn_plan_give_up(struct rdn_plan *, const struct rdn_pcond *);
+/* Conjuncts of a rule: its operands when it is an `and` computed in place, else itself. */
+const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *, const rdn_pid *root, uint32_t *ret_n);
 const rdn_pid *rdn_pargs(const struct rdn_plan *, const struct rdn_pnode *, uint32_t *ret_n);
 static inline bool rdn_pnode_leaf(const struct rdn_pnode *n) {
     return n->op == RDN_OP_CONST || n->op == RDN_OP_FIELD || n->op == RDN_OP_PARAM || n->op == RDN_OP_NOW || n->op == RDN_OP_TS;

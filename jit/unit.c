@@ -84,7 +84,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
 /* Buffers double until the code fits or the limit is reached. */
 static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, struct piece *p, redan_error *reterr) {
     struct rdn_plan *pl = u->events[e].plan;
-    if (!pl->items.n && !pl->nnative)
+    if (!pl->items.n && !pl->groups.n)
         return 0;
     for (p->cap = u->emitter->guess(pl);; p->cap *= 2) {
         if (p->cap > 2 * RDN_UNIT_MAX) {
@@ -121,10 +121,18 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
 static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32_t at) {
     const uint8_t *code = u->code.rx + p->at + (at - p->code.low);
     rdn_native *f;
-    if (!p->buf || !at)
+    if (!at)
         return NULL;
     memcpy(&f, &code, sizeof f);                         /* a data pointer becomes a function: not an ISO C cast */
     return f;
+}
+
+static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct piece *p) {
+    ev->operands = entry(u, p, p->code.operands);
+    ev->groups = rdn_new_n(&u->arena, rdn_native *, ev->plan->groups.n + 1);
+    for (uint32_t g = 0; g < ev->plan->groups.n; g++)
+        ev->groups[g] = entry(u, p, p->code.groups[g]);
+    ev->rules = ev->groups[0];
 }
 
 static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr) {
@@ -140,10 +148,9 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
     int rc = join(u, tmp, ps, reterr);
     if (rc)
         return rc;
-    for (uint32_t e = 0; e < u->ir->nevents; e++) {
-        u->events[e].operands = entry(u, &ps[e], ps[e].code.operands);
-        u->events[e].rules = entry(u, &ps[e], ps[e].code.rules);
-    }
+    for (uint32_t e = 0; e < u->ir->nevents; e++)
+        if (ps[e].buf)
+            enter(u, &u->events[e], &ps[e]);
     u->plan_us = (uint32_t)((t1 - t0) / 1000);
     u->emit_us = (uint32_t)((rdn_mono_ns() - t1) / 1000);
     return 0;

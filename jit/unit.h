@@ -28,7 +28,8 @@ struct rdn_unit_event {
     struct rdn_plan *plan;
     struct rdn_keyform *keys;                            /* as the plan's */
     struct rdn_fill *fills, *fills_end;                  /* the plan's gathers */
-    rdn_native *operands, *rules;                        /* NULL: none */
+    rdn_native *operands, *rules;                        /* NULL: none; rules: group 0 */
+    rdn_native **groups;                                 /* [i]: the plan's group i */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
 };
 struct rdn_unit {

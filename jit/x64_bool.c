@@ -80,11 +80,11 @@ static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
     x64_clause_end(g, c, p, 0);
     return d;
 }
-static unsigned mask_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, uint32_t k, rdn_pid skip) {
+static unsigned mask_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, uint32_t k) {
     unsigned acc = 0;
     bool any = false;
     for (uint32_t i = 0; i < k; i++) {
-        if (v[i] == skip || !x64_maskable(g, v[i]))
+        if (!x64_maskable(g, v[i]))
             continue;
         unsigned m = x64_mask(g, v[i]);
         if (any) {
@@ -100,7 +100,7 @@ static unsigned mask_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, 
 unsigned x64_mask(struct x64_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = x64_node(g, p);
     if (n->op == RDN_OP_AND || n->op == RDN_OP_OR)
-        return mask_junction(g, n->op, g->pl->args.v + n->a, n->b, 0);
+        return mask_junction(g, n->op, g->pl->args.v + n->a, n->b);
     return float_cmp(g, p);
 }
 
@@ -153,13 +153,11 @@ static unsigned int_cmp(struct x64_gen *g, rdn_pid p) {
 }
 
 /* ---- everything ---- */
-static unsigned bool_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, uint32_t k, rdn_pid skip) {
+static unsigned bool_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, uint32_t k) {
     enum x_alu alu = op == RDN_OP_AND ? X_AND : X_OR;
     unsigned acc = 0, masks = 0;
     bool any = false;
     for (uint32_t i = 0; i < k; i++) {
-        if (v[i] == skip)
-            continue;
         if (x64_maskable(g, v[i])) {
             masks++;
             continue;
@@ -175,7 +173,7 @@ static unsigned bool_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, 
     }
     if (!masks)
         return acc;
-    unsigned m = mask_junction(g, op, v, k, skip), r = x64_gpr(g);
+    unsigned m = mask_junction(g, op, v, k), r = x64_gpr(g);
     x_vmovmskpd(&g->b, r, m);
     g->xfree |= 1u << m;
     if (!any)
@@ -184,10 +182,7 @@ static unsigned bool_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, 
     x64_gfree(g, r);
     return acc;
 }
-unsigned x64_and_except(struct x64_gen *g, rdn_pid root, rdn_pid skip) {
-    const struct rdn_pnode *n = x64_node(g, root);
-    return bool_junction(g, RDN_OP_AND, g->pl->args.v + n->a, n->b, skip);
-}
+unsigned x64_all_of(struct x64_gen *g, const rdn_pid *v, uint32_t n) { return n == 1 ? x64_bool(g, v[0]) : bool_junction(g, RDN_OP_AND, v, n); }
 
 static unsigned bool_select(struct x64_gen *g, const struct rdn_pnode *n) {
     unsigned c = x64_bool(g, n->a), yes = x64_bool(g, n->b), no = x64_bool(g, n->c);
@@ -208,7 +203,7 @@ unsigned x64_bool(struct x64_gen *g, rdn_pid p) {
         return r;
     switch (n->op) {
     case RDN_OP_AND: case RDN_OP_OR:
-        return bool_junction(g, n->op, g->pl->args.v + n->a, n->b, 0);
+        return bool_junction(g, n->op, g->pl->args.v + n->a, n->b);
     case RDN_OP_NOT:
         r = x64_bool(g, n->a);
         x_alu32_ri(&g->b, X_XOR, r, 1);
@@ -230,9 +225,59 @@ unsigned x64_bool(struct x64_gen *g, rdn_pid p) {
     }
 }
 
-uint32_t x64_branch_unless(struct x64_gen *g, rdn_pid p) {
+static void skip_jump(struct x64_gen *g, enum x_cc cc, struct x64_stub *skip) {
+    struct x64_jump *j = rdn_push(g->arena, &g->jumps);
+    *j = (struct x64_jump){x_jcc(&g->b, cc), skip->jumps};
+    skip->jumps = g->jumps.n;
+}
+static bool is_int_cmp(const struct x64_gen *g, rdn_pid p) {
+    const struct rdn_pnode *n = x64_node(g, p);
+    bool cmp = n->op == RDN_OP_EQ || n->op == RDN_OP_NE || n->op == RDN_OP_LT || n->op == RDN_OP_LE;
+    return cmp && (n->flags & RDN_P_NATIVE) && !g->done[p] && (x64_node(g, n->a)->type == RDN_TY_I64 || x64_node(g, n->a)->type == RDN_TY_D64) &&
+           !x64_can_wide(g, p);
+}
+/* vucomisd l, r leaves the flags of an unsigned comparison; unordered looks like "below". What is unordered is tainted, so
+ * either way will do. */
+static void skip_float(struct x64_gen *g, rdn_pid p, struct x64_stub *skip) {
+    const struct rdn_pnode *n = x64_node(g, p);
+    bool swap = n->op == RDN_OP_LT || n->op == RDN_OP_LE;        /* a < b: compare b with a, skip unless above */
+    rdn_pid a = swap ? n->b : n->a, b = swap ? n->a : n->b;
+    enum x_cc unless = n->op == RDN_OP_LT ? X_BE : n->op == RDN_OP_LE ? X_B : n->op == RDN_OP_EQ ? X_NE : X_E;
+    struct x64_mem m;
+    if (swap && x64_is_const(x64_node(g, a))) {          /* a < c: the constant stays in memory, skip unless below */
+        a = n->a;
+        b = n->b;
+        unless = n->op == RDN_OP_LT ? X_AE : X_A;
+    }
+    struct x64_xv l = x64_f64(g, a), r = {0, false};
+    if (x64_f64_mem(g, b, &m)) {
+        x_vucomisd_rm(&g->b, l.reg, m);
+    } else {
+        r = x64_f64(g, b);
+        x_vucomisd_rr(&g->b, l.reg, r.reg);
+    }
+    if ((x64_node(g, a)->flags | x64_node(g, b)->flags) & RDN_P_NAN)
+        x64_jump_taint(g, X_P);
+    x64_xdone(g, l);
+    x64_xdone(g, r);
+    skip_jump(g, unless, skip);
+}
+void x64_skip_unless(struct x64_gen *g, rdn_pid p, struct x64_stub *skip) {
+    const struct rdn_pnode *n = x64_node(g, p);
     struct x64_clause c = x64_clause_begin(g);
-    enum x_cc cc = int_flags(g, x64_node(g, p));
+    bool no_cold = g->no_cold;
+    g->no_cold = true;
+    if (is_float_cmp(g, n) && !g->done[p]) {
+        skip_float(g, p, skip);
+    } else if (is_int_cmp(g, p)) {
+        skip_jump(g, int_flags(g, n) ^ 1u, skip);
+    } else {
+        g->no_cold = no_cold;
+        unsigned r = x64_bool(g, p);
+        x_test32_rr(&g->b, r, r);
+        x64_gfree(g, r);
+        skip_jump(g, X_E, skip);
+    }
+    g->no_cold = no_cold;
     x64_clause_end(g, c, p, 0);
-    return x_jcc(&g->b, cc ^ 1u);
 }

@@ -125,6 +125,9 @@ static inline void x_or32_mi8(struct x64_buf *b, struct x64_mem m, int8_t v) {
 static inline void x_bts_mi(struct x64_buf *b, struct x64_mem m, unsigned bit) {
     x_start(b); x_rex(b, 1, 0, x_bbit(m)); x_b(b, 0x0f); x_b(b, 0xba); x_modm(b, 5, m, 1); x_b(b, bit);
 }
+static inline void x_bts_ri(struct x64_buf *b, unsigned r, unsigned bit) {
+    x_start(b); x_rex(b, 1, 0, r >> 3); x_b(b, 0x0f); x_b(b, 0xba); x_modr(b, 5, r); x_b(b, bit);
+}
 static inline void x_test32_rr(struct x64_buf *b, unsigned d, unsigned s) { x_start(b); x_rex(b, 0, s, d >> 3); x_b(b, 0x85); x_modr(b, s, d); }
 static inline void x_test_rr(struct x64_buf *b, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, s, d >> 3); x_b(b, 0x85); x_modr(b, s, d); }
 static inline void x_imul_rr(struct x64_buf *b, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0xaf); x_modr(b, d, s); }
@@ -152,11 +155,11 @@ static inline void x_setcc(struct x64_buf *b, enum x_cc cc, unsigned r) {
     x_b(b, 0x0f); x_b(b, 0x90u | cc); x_modr(b, 0, r);
 }
 static inline void x_cmov(struct x64_buf *b, enum x_cc cc, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0x40u | cc); x_modr(b, d, s); }
-/* lea d, [base + index*2]; base is not rbp or r13 */
-static inline void x_lea2(struct x64_buf *b, unsigned d, unsigned base, unsigned index) {
+/* lea d, [base + (index << shift)]; base is not rbp or r13 */
+static inline void x_lea_scaled(struct x64_buf *b, unsigned d, unsigned base, unsigned index, unsigned shift) {
     x_start(b);
     x_b(b, 0x48u | (d >> 3 & 1u) << 2 | (index >> 3 & 1u) << 1 | (base >> 3 & 1u));
-    x_b(b, 0x8d); x_b(b, (d & 7u) << 3 | 4u); x_b(b, 0x40u | (index & 7u) << 3 | (base & 7u));
+    x_b(b, 0x8d); x_b(b, (d & 7u) << 3 | 4u); x_b(b, shift << 6 | (index & 7u) << 3 | (base & 7u));
 }
 /* Jumps return the position of their displacement, for x_land. */
 static inline uint32_t x_jcc(struct x64_buf *b, enum x_cc cc) { x_start(b); x_b(b, 0x0f); x_b(b, 0x80u | cc); x_d(b, 0); return x_pos(b) - 4; }

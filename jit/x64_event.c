@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * x64_event.c: the two native functions of an event type, OPERANDS and RULES, from its plan (x64_gen.h).
+ * x64_event.c: the native functions of an event type, OPERANDS and one a group, from its plan (x64_gen.h).
  *
  * Layout in the buffer: constants, growing down to .low; the two sign masks; then the functions, 64-byte aligned: hot part, ret,
  * stubs, int3. One pass; a function is emitted again with more scratch registers when some rule ran out of them. */
@@ -105,46 +105,31 @@ static void emit_shared(struct x64_gen *g, rdn_pid p) {
     g->done[p] = 1;
 }
 static void emit_all_shared(struct x64_gen *g, bool early) {
-    for (uint32_t i = 0; i < g->pl->shared.n; i++) {
-        rdn_pid p = g->pl->shared.v[i];
-        bool is_early = x64_node(g, p)->flags & RDN_P_EARLY;
-        if (is_early == early)
-            emit_shared(g, p);
-        else if (is_early)
-            g->done[p] = 1;
-    }
+    for (uint32_t i = 0; i < g->pl->shared.n; i++)
+        if (!(x64_node(g, g->pl->shared.v[i])->flags & RDN_P_EARLY) == !early)
+            emit_shared(g, g->pl->shared.v[i]);
+}
+/* Before OPERANDS no shared value is there, before group 0 only the early ones. */
+static void set_done(struct x64_gen *g, bool none) {
+    for (uint32_t i = 0; i < g->pl->shared.n; i++)
+        g->done[g->pl->shared.v[i]] = !none && (x64_node(g, g->pl->shared.v[i])->flags & RDN_P_EARLY);
 }
 
-/* ---- the finite test ---- */
-/* Is the input read below one of the bits [from, to)? */
-static bool dep_in(const struct rdn_plan *pl, rdn_pid p, uint32_t from, uint32_t to) {
-    const uint64_t *set = pl->deps + (size_t)pl->nodes.v[p].dep * pl->dep_words;
-    for (uint32_t b = from; b < to; b++)
-        if (set[b / 64] >> b % 64 & 1)
-            return true;
-        else if (!set[b / 64])
-            b |= 63;
-    return false;
-}
+/* ---- inputs ---- */
 /* x - x is 0 for finite x and NaN for others: one sum and one jump for all inputs. */
-static void finite_test(struct x64_gen *g, uint32_t from, uint32_t to) {
+static void finite_test(struct x64_gen *g, const struct rdn_pgroup *gr) {
     struct x64_buf *b = &g->b;
-    bool first = true;
-    for (uint32_t i = 0; i < g->pl->finite.n; i++) {
-        rdn_pid p = g->pl->finite.v[i];
-        if (!dep_in(g->pl, p, from, to))
-            continue;
-        unsigned x = g->pin[p], d = first ? 0 : 1;
+    for (uint32_t i = 0; i < gr->ninputs; i++) {
+        rdn_pid p = g->pl->inputs.v[gr->input + i].pid;
+        unsigned x = g->pin[p], d = i ? 1 : 0, size;
         struct x64_mem m;
-        unsigned size;
         if (!x && x64_place(g, p, &m, &size))
             x_vmovsd_rm(b, x = d, m);
         x_varith_rr(b, X_VSUB, d, x, x);
-        if (!first)
+        if (i)
             x_varith_rr(b, X_VADD, 0, 0, 1);
-        first = false;
     }
-    if (first)
+    if (!gr->ninputs)
         return;
     struct x64_stub *s = rdn_push(g->arena, &g->stubs);
     *s = (struct x64_stub){.kind = X64_NONFINITE};
@@ -152,107 +137,122 @@ static void finite_test(struct x64_gen *g, uint32_t from, uint32_t to) {
     x64_jump_stub(g, X_P, g->stubs.n - 1);
     s->resume = x_pos(b);
 }
-
-/* ---- pinned values ---- */
-/* The f64 inputs used most get a register each. */
-static void choose_pins(struct x64_gen *g) {
-    memset(g->pin, 0, g->pl->nodes.n);
-    for (unsigned x = g->nscratch; x < 16; x++) {
-        rdn_pid best = 0;
-        for (uint32_t i = 0; i < g->pl->finite.n; i++) {
-            rdn_pid p = g->pl->finite.v[i];
-            if (!g->pin[p] && dep_in(g->pl, p, 0, g->pl->nrules) && (!best || x64_node(g, p)->uses > x64_node(g, best)->uses))
-                best = p;
-        }
-        if (!best)
-            return;
-        g->pin[best] = (uint8_t)x;
-    }
-}
-static void load_pins(struct x64_gen *g) {
-    for (uint32_t i = 0; i < g->pl->finite.n; i++) {
-        rdn_pid p = g->pl->finite.v[i];
+/* The inputs used most get a register each; one use is as quick from memory. */
+static void load_pins(struct x64_gen *g, const struct rdn_pgroup *gr) {
+    unsigned x = g->nscratch;
+    for (uint32_t i = 0; i < gr->ninputs && x < 16; i++) {
+        const struct rdn_pinput *in = &g->pl->inputs.v[gr->input + i];
         struct x64_mem m;
         unsigned size;
-        if (g->pin[p] && x64_place(g, p, &m, &size))
-            x_vmovsd_rm(&g->b, g->pin[p], m);
+        if (in->uses < 2 || !x64_place(g, in->pid, &m, &size))
+            continue;
+        x_vmovsd_rm(&g->b, x, m);
+        g->pin[in->pid] = (uint8_t)x++;
     }
 }
+static void drop_pins(struct x64_gen *g, const struct rdn_pgroup *gr) {
+    for (uint32_t i = 0; i < gr->ninputs; i++)
+        g->pin[g->pl->inputs.v[gr->input + i].pid] = 0;
+}
 
-/* ---- rules ---- */
-static bool native(const struct x64_gen *g, uint32_t i) { return g->pl->rules[i].how != RDN_RULE_INTERP; }
-
-/* The rule's bit in a register of its own; false: left to interp. A branch rule's jump over everything else goes to *skip. */
-static bool emit_rule(struct x64_gen *g, uint32_t i, unsigned *ret_reg, uint32_t *skip) {
-    const struct rdn_prule *r = &g->pl->rules[i];
+/* ---- conditions ---- */
+/* The bit in a register of its own, X64_NONE when there is no clause: it is 1. False: given up. Jumps over everything else go to *skip. */
+static bool emit_cond(struct x64_gen *g, const struct rdn_pcond *c, unsigned *ret_reg, struct x64_stub *skip) {
+    const rdn_pid *v = g->pl->clauses.v + c->clause;
     struct mark m = mark_at(g);
-    g->target_is_set = false;
-    g->target = i;
-    *skip = 0;
-    if (r->how == RDN_RULE_BRANCH) {
-        *skip = x64_branch_unless(g, r->first);
-        *ret_reg = x64_and_except(g, r->root, r->first);
-    } else {
-        *ret_reg = x64_bool(g, r->root);
-    }
+    g->target_is_set = c->dep != RDN_NO_DEP;
+    g->target = g->target_is_set ? c->dep : c->bit;
+    *skip = (struct x64_stub){0};
+    for (uint32_t i = 0; i < c->njumps; i++)
+        x64_skip_unless(g, v[i], skip);
+    *ret_reg = c->nclauses > c->njumps ? x64_all_of(g, v + c->njumps, c->nclauses - c->njumps) : X64_NONE;
     if (!roll_back(g, m))
         return true;
-    if (!g->ran_out || g->nscratch >= SCRATCH_MAX) {     /* else the whole function is emitted again */
-        g->pl->rules[i].how = RDN_RULE_INTERP;
-        g->pl->interp[i / 64] |= 1ull << i % 64;
-        g->pl->any_early = true;
-    }
+    if (!g->ran_out || g->nscratch >= SCRATCH_MAX)       /* else the whole function is emitted again */
+        rdn_plan_give_up(g->pl, c);
     return false;
 }
+static void land_skips(struct x64_gen *g, const struct x64_stub *skip) {
+    for (uint32_t j = skip->jumps; j; j = g->jumps.v[j - 1].next)
+        x_land(&g->b, g->jumps.v[j - 1].at, x_pos(&g->b));
+}
 
-/* Dense: the last rule first, each shifting the word by one. */
-static void flat_word(struct x64_gen *g, uint32_t from, uint32_t to) {
-    unsigned r;
-    uint32_t skip;
+/* Dense: the last bit first, each shifting the word up to its own place. */
+static void flat_word(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
+    struct x64_stub skip;
+    unsigned r, at = 0;
     bool any = false;
-    for (uint32_t i = to; i-- > from;) {
-        if (native(g, i) && emit_rule(g, i, &r, &skip))
-            x_lea2(&g->b, X_RDX, r, X_RDX), any = true;
-        else if (any)
-            x_alu_rr(&g->b, X_ADD, X_RDX, X_RDX);
+    for (uint32_t i = n; i-- > 0;) {
+        if (!emit_cond(g, &c[i], &r, &skip))
+            continue;
+        unsigned bit = c[i].bit % 64, up = at - bit;
+        if (any && up > 3)
+            x_shl(&g->b, X_RDX, up - 1);
+        x_lea_scaled(&g->b, X_RDX, r, X_RDX, !any || up > 3 ? 1 : up);
+        at = bit;
+        any = true;
     }
+    if (any && at)
+        x_shl(&g->b, X_RDX, at);
 }
-static void mixed_word(struct x64_gen *g, uint32_t from, uint32_t to) {
+static void or_bit(struct x64_gen *g, const struct rdn_pcond *c, unsigned r) {
+    if (r == X64_NONE) {
+        x_bts_ri(&g->b, X_RDX, c->bit % 64);
+        return;
+    }
+    if (c->bit % 64)
+        x_shl(&g->b, r, c->bit % 64);
+    x_alu_rr(&g->b, X_OR, X_RDX, r);
+}
+static void mixed_word(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
+    struct x64_stub skip;
     unsigned r;
-    uint32_t skip;
-    for (uint32_t i = from; i < to; i++) {
-        if (!native(g, i) || !emit_rule(g, i, &r, &skip))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!emit_cond(g, &c[i], &r, &skip))
             continue;
-        if (i > from)
-            x_shl(&g->b, r, i - from);
-        x_alu_rr(&g->b, X_OR, X_RDX, r);
-        if (skip)
-            x_land(&g->b, skip, x_pos(&g->b));
+        or_bit(g, &c[i], r);
+        land_skips(g, &skip);
     }
 }
-static void emit_words(struct x64_gen *g) {
-    const struct rdn_plan *pl = g->pl;
-    for (uint32_t w = 0; w < pl->words; w++) {
-        uint32_t from = w * 64, to = from + 64 < pl->nrules ? from + 64 : pl->nrules;
-        unsigned flat = 0, branch = 0;
-        for (uint32_t i = from; i < to; i++) {
-            flat += pl->rules[i].how == RDN_RULE_FLAT;
-            branch += pl->rules[i].how == RDN_RULE_BRANCH;
-        }
-        if (!flat && !branch)
-            continue;
+static struct x64_mem out_word(const struct x64_gen *g, uint32_t w) { return x_at(X_RDI, (int32_t)(rdn_block_fired(g->pl) + 8 * w)); }
+
+static void emit_dense(struct x64_gen *g, const struct rdn_pgroup *gr) {
+    const struct rdn_pcond *c = g->pl->conds.v + gr->cond, *end = c + gr->nconds;
+    for (uint32_t w = 0; w < g->pl->out_words; w++) {
+        uint32_t n = 0;
+        bool mixed = false;
+        for (; c + n < end && c[n].bit / 64 == w; n++)
+            mixed |= c[n].njumps || !c[n].nclauses;
         x_alu32_rr(&g->b, X_XOR, X_RDX, X_RDX);
-        if (branch)
-            mixed_word(g, from, to);
+        if (mixed)
+            mixed_word(g, c, n);
         else
-            flat_word(g, from, to);
-        x_mov_mr(&g->b, x_at(X_RDI, (int32_t)(rdn_block_fired(pl) + 8 * w)), X_RDX);
+            flat_word(g, c, n);
+        x_mov_mr(&g->b, out_word(g, w), X_RDX);
+        c += n;
+    }
+}
+static void emit_sparse(struct x64_gen *g, const struct rdn_pgroup *gr) {
+    for (uint32_t i = 0; i < gr->nconds; i++) {
+        const struct rdn_pcond *c = &g->pl->conds.v[gr->cond + i];
+        struct x64_stub skip;
+        unsigned r;
+        if (!emit_cond(g, c, &r, &skip))
+            continue;
+        if (r == X64_NONE) {
+            x_bts_mi(&g->b, out_word(g, c->bit / 64), c->bit % 64);
+        } else {
+            if (c->bit % 64)
+                x_shl(&g->b, r, c->bit % 64);
+            x_alu_mr(&g->b, X_OR, out_word(g, c->bit / 64), r);
+        }
+        land_skips(g, &skip);
     }
 }
 
 /* ---- functions ---- */
-static uint32_t start_function(struct x64_gen *g) {
-    while (x_pos(&g->b) & 63 && !g->b.full) {
+static uint32_t start_function(struct x64_gen *g, unsigned align) {
+    while (x_pos(&g->b) & (align - 1) && !g->b.full) {
         x_start(&g->b);
         x_b(&g->b, 0xcc);
     }
@@ -275,10 +275,9 @@ static uint32_t emit_operands(struct x64_gen *g) {
     uint8_t *p = g->b.p;
     for (g->nscratch = SCRATCH_MIN;; g->nscratch = SCRATCH_MAX) {
         g->b.p = p;
-        memset(g->done, 0, g->pl->nodes.n);
-        memset(g->pin, 0, g->pl->nodes.n);
-        at = start_function(g);
-        finite_test(g, g->pl->nrules, g->pl->bits);
+        set_done(g, true);
+        at = start_function(g, 64);
+        finite_test(g, &g->pl->operands);
         emit_all_shared(g, true);
         if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
             break;
@@ -286,18 +285,23 @@ static uint32_t emit_operands(struct x64_gen *g) {
     end_function(g);
     return at;
 }
-static uint32_t emit_rules(struct x64_gen *g) {
+static uint32_t emit_group(struct x64_gen *g, uint32_t i) {
+    const struct rdn_pgroup *gr = &g->pl->groups.v[i];
     uint32_t at;
     uint8_t *p = g->b.p;
     for (g->nscratch = SCRATCH_MIN;; g->nscratch = g->nscratch + 2 > SCRATCH_MAX ? SCRATCH_MAX : g->nscratch + 2) {
         g->b.p = p;
-        memset(g->done, 0, g->pl->nodes.n);
-        choose_pins(g);
-        at = start_function(g);
-        load_pins(g);
-        finite_test(g, 0, g->pl->nrules);
-        emit_all_shared(g, false);
-        emit_words(g);
+        at = start_function(g, i ? 16 : 64);
+        load_pins(g, gr);
+        finite_test(g, gr);
+        if (i) {
+            emit_sparse(g, gr);
+        } else {
+            set_done(g, false);
+            emit_all_shared(g, false);
+            emit_dense(g, gr);
+        }
+        drop_pins(g, gr);
         if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
             break;
     }
@@ -326,8 +330,9 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     *ret = (struct rdn_emitted){0};
     if (pl->items.n)
         ret->operands = emit_operands(g);
-    if (pl->nnative)
-        ret->rules = emit_rules(g);
+    ret->groups = rdn_new_n(arena, uint32_t, pl->groups.n + 1);
+    for (uint32_t i = 0; i < pl->groups.n; i++)
+        ret->groups[i] = emit_group(g, i);
     ret->low = g->pool_low & ~63u;
     ret->end = x_pos(&g->b);
     return !g->b.full;

@@ -86,15 +86,16 @@ void x64_clause_end(struct x64_gen *, struct x64_clause, rdn_pid p, unsigned des
 unsigned x64_bool(struct x64_gen *, rdn_pid);            /* 0 or 1 in a register of its own */
 bool x64_maskable(const struct x64_gen *, rdn_pid);      /* all f64 comparisons */
 unsigned x64_mask(struct x64_gen *, rdn_pid);            /* all ones or zero in a scratch xmm of its own */
-uint32_t x64_branch_unless(struct x64_gen *, rdn_pid);   /* jump taken when the clause is false; see rdn_prule.first */
-unsigned x64_and_except(struct x64_gen *, rdn_pid root, rdn_pid skip);
+/* Adds jumps taken when the clause is false; *skip collects them. */
+void x64_skip_unless(struct x64_gen *, rdn_pid, struct x64_stub *skip);
+unsigned x64_all_of(struct x64_gen *, const rdn_pid *v, uint32_t n);   /* 1 when all are true, as x64_bool */
 
 /* x64_wide.c */
 bool x64_wants_wide(const struct x64_gen *, rdn_pid cmp);      /* products of products: 64 bits would be a wasted try */
 bool x64_can_wide(const struct x64_gen *, rdn_pid cmp);
 void x64_wide_compare(struct x64_gen *, rdn_pid cmp, unsigned dest, uint32_t live);   /* keeps `live`; taints on 128-bit overflow */
 
-/* x64_event.c: emits the functions of one event type into g->b. Rules that do not fit its registers become interp's in the
+/* x64_event.c: emits the functions of one event type. Rules that do not fit its registers become interp's in the
  * plan. False: the buffer is too small. */
 bool x64_event(struct rdn_arena *, struct rdn_plan *, uint8_t *buf, size_t bytes, struct rdn_emitted *ret);
 size_t x64_event_guess(const struct rdn_plan *);

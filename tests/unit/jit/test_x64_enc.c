@@ -55,6 +55,7 @@ ROW(t_cmp_mi4, x_cmp_mi(b, 4, a->m, a->i), "cmp DWORD PTR %s,%s", a->mt, hex(a->
 ROW(t_cmp_mi1, x_cmp_mi(b, 1, a->m, a->i), "cmp BYTE PTR %s,%s", a->mt, hex(a->i, 1))
 ROW(t_or32, x_or32_mi8(b, a->m, (int8_t)a->n), "or DWORD PTR %s,0x%x", a->mt, a->n)
 ROW(t_bts, x_bts_mi(b, a->m, a->n), "bts QWORD PTR %s,0x%x", a->mt, a->n)
+ROW(t_bts_ri, x_bts_ri(b, a->d, a->n), "bts %s,0x%x", r64[a->d], a->n)
 ROW(t_test32, x_test32_rr(b, a->d, a->s), "test %s,%s", r32[a->d], r32[a->s])
 ROW(t_test, x_test_rr(b, a->d, a->s), "test %s,%s", r64[a->d], r64[a->s])
 ROW(t_imul_rr, x_imul_rr(b, a->d, a->s), "imul %s,%s", r64[a->d], r64[a->s])
@@ -71,8 +72,8 @@ ROW(t_shr, x_shr(b, a->d, a->n), "shr %s,0x%x", r64[a->d], a->n)
 ROW(t_sar, x_sar(b, a->d, a->n), "sar %s,0x%x", r64[a->d], a->n)
 ROW(t_setcc, x_setcc(b, a->cc, a->d), "set%s %s", cct[a->cc], r8[a->d])
 ROW(t_cmov, x_cmov(b, a->cc, a->d, a->s), "cmov%s %s,%s", cct[a->cc], r64[a->d], r64[a->s])
-ROW(t_lea2, x_lea2(b, a->d, a->s, a->v % 12 == X_RSP ? X_RAX : a->v % 12), "lea %s,[%s+%s*2]", r64[a->d], r64[a->s],
-    r64[a->v % 12 == X_RSP ? X_RAX : a->v % 12])
+ROW(t_lea, x_lea_scaled(b, a->d, a->s, a->v % 12 == X_RSP ? X_RAX : a->v % 12, a->n & 3), "lea %s,[%s+%s*%d]", r64[a->d], r64[a->s],
+    r64[a->v % 12 == X_RSP ? X_RAX : a->v % 12], 1 << (a->n & 3))
 ROW(t_leave, (void)a; x_leave(b); b->p--, "pop rbp%s", "")
 ROW(t_vld, x_vmovsd_rm(b, a->x, a->m), "vmovsd xmm%u,QWORD PTR %s", a->x, a->mt)
 ROW(t_vst, x_vmovsd_mr(b, a->m, a->x), "vmovsd QWORD PTR %s,xmm%u", a->mt, a->x)
@@ -103,8 +104,8 @@ ROW(t_movq, x_vmovq_xr(b, a->x, a->s), "vmovq xmm%u,%s", a->x, r64[a->s])
 typedef void row_fn(struct x64_buf *, const struct arg *, char *);
 static row_fn *const rows[] = {
     t_mov_rr, t_mov32_rr, t_mov_rm, t_mov32_rm, t_mov_mr, t_movsxd, t_movzx8, t_mov_ri64, t_mov_ri32, t_mov_rneg, t_alu_rr, t_alu32_rr,
-    t_alu_rm, t_alu32_rm, t_alu_mr, t_alu_ri, t_alu32_ri, t_cmp_mi8, t_cmp_mi4, t_cmp_mi1, t_or32, t_bts, t_test32, t_test, t_imul_rr,
-    t_imul_rm, t_imul_rri, t_not, t_neg, t_mul, t_imul, t_idiv, t_cqo, t_shl, t_shr, t_sar, t_setcc, t_cmov, t_lea2, t_leave, t_vld,
+    t_alu_rm, t_alu32_rm, t_alu_mr, t_alu_ri, t_alu32_ri, t_cmp_mi8, t_cmp_mi4, t_cmp_mi1, t_or32, t_bts, t_bts_ri, t_test32, t_test, t_imul_rr,
+    t_imul_rm, t_imul_rri, t_not, t_neg, t_mul, t_imul, t_idiv, t_cqo, t_shl, t_shr, t_sar, t_setcc, t_cmov, t_lea, t_leave, t_vld,
     t_vst, t_vmov, t_add_rr, t_add_rm, t_sub_rr, t_sub_rm, t_mul_rr, t_mul_rm, t_div_rr, t_div_rm, t_min_rr, t_min_rm, t_max_rr,
     t_max_rm, t_andp_rr, t_andp_rm, t_andnp_rr, t_andnp_rm, t_orp_rr, t_orp_rm, t_xorp_rr, t_xorp_rm, t_vsqrt, t_ucomi_rr, t_ucomi_rm,
     t_cmp_rr, t_cmp_rm, t_msk, t_round, t_blend, t_si2sd, t_si2sdm, t_sd2si, t_movq,
