@@ -8,7 +8,8 @@
 #define RDN_EMIT_H
 #include "jit/plan.h"
 
-struct rdn_emitted { uint32_t low, end, operands, *groups; };      /* offsets in the buffer, [low, end) is used; 0: no such function */
+/* Offsets in the buffer, [low, end) is used; 0: no such function. groups: one a group of the plan, in the arena. */
+struct rdn_emitted { uint32_t low, end, operands, *groups; };
 struct rdn_emitter {
     size_t (*guess)(const struct rdn_plan *);            /* bytes that are usually enough */
     /* False: the buffer is too small. The arena keeps what only emission needs. */
