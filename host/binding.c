@@ -132,6 +132,7 @@ void rdn_binding_close(struct rdn_binding *b) {
         return;
     const struct rdn_ir *ir = b->rs->ir;
     const struct rdn_mem *mem = &b->rs->eng->mem;
+    rdn_engine_binding_done(b->rs->eng, b);
     rdn_frame_close(b->frame);
     rdn_kernel_close(b->kernels);
     for (uint32_t i = 0; b->wins && i < ir->nwindows; i++)

@@ -6,6 +6,7 @@
 #include "host/host.h"
 #include "base/fault.h"
 #include "base/text.h"
+#include "jit/jit.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -84,6 +85,12 @@ int redan_open(redan_engine **ret, const redan_options *opt, redan_error *reterr
     e->opt.backend = e->backend;
     pthread_mutex_init(&e->lock, NULL);
     rdn_arena_init(&e->names, &e->mem);
+    rc = rdn_engine_jit_open(e, o.jit, reterr);
+    if (rc < 0) {
+        redan_close(e);
+        return rc;
+    }
+    e->opt.jit = NULL;                                   /* the caller's */
     if (rdn_syms_open(&e->syms, &e->mem, o.max_syms) < 0 || !(e->alive = map_alive())) {
         redan_close(e);
         return rdn_fail(reterr, NOMEM, "", "no memory for the symbol table");
@@ -113,8 +120,9 @@ static uint64_t oldest_in_use(struct redan_engine *e, uint64_t active) {
     return min;
 }
 
-/* Frees the retired records that no lane can be inside. The caller holds the lock. */
-static void reclaim(struct redan_engine *e) {
+/* Frees the retired records that no lane can be inside; false: there is none. The caller holds the lock. */
+static bool reclaim(struct redan_engine *e) {
+    bool freed = false;
     struct rdn_active *act = atomic_load_explicit(&e->active, memory_order_relaxed);
     uint64_t min = act ? oldest_in_use(e, act->generation) : UINT64_MAX;
     if (e->no_grace)
@@ -124,10 +132,29 @@ static void reclaim(struct redan_engine *e) {
         if (a->generation < min) {
             *p = a->older;
             free_active(e, a);
+            freed = true;
         } else {
             p = &a->older;
         }
     }
+    return freed;
+}
+
+bool rdn_engine_make_room(void *engine) {
+    struct redan_engine *e = engine;
+    struct redan_ruleset *oldest = NULL;
+    pthread_mutex_lock(&e->lock);
+    bool freed = reclaim(e);
+    if (!freed && e->nhistory)
+        oldest = e->history[--e->nhistory];
+    if (oldest)
+        rdn_ruleset_unref(oldest);
+    pthread_mutex_unlock(&e->lock);
+    return freed || oldest;
+}
+
+int rdn_engine_alive(const struct redan_engine *e, redan_error *reterr) {
+    return *e->alive ? 0 : rdn_fail(reterr, CLOSED, "R2108", "the engine was opened in the parent process; open a new one in the child");
 }
 
 void redan_close(redan_engine *e) {
@@ -142,6 +169,7 @@ void redan_close(redan_engine *e) {
         rdn_ruleset_unref(e->history[i]);
     rdn_dispatch_close(e);
     rdn_syms_close(e->syms);
+    rdn_jit_close(e->jit);
     if (e->alive)
         munmap((void *)(uintptr_t)e->alive, 4096);
     rdn_arena_fini(&e->names);
@@ -224,7 +252,8 @@ int redan_compile(redan_engine *e, const char *name, const char *text, size_t le
                   redan_error *reterr) {
     if (!ret || (!text && len))
         return rdn_fail(reterr, INVAL, "", "no text or no place for the rule set");
-    return rdn_ruleset_open(e, name, text, len, c, ret, reterr);
+    int rc = rdn_engine_alive(e, reterr);
+    return rc < 0 ? rc : rdn_ruleset_open(e, name, text, len, c, ret, reterr);
 }
 
 void redan_release(redan_ruleset *rs) {
@@ -258,7 +287,7 @@ static int check_swap(struct redan_engine *e, struct redan_ruleset *rs, uint64_t
 
 /* Keeps the rule set that was active for rollback. */
 static void remember(struct redan_engine *e, struct redan_ruleset *old) {
-    if (e->nhistory == RDN_KEEP_RULESETS)
+    if (e->nhistory == e->keep_units)
         rdn_ruleset_unref(e->history[--e->nhistory]);
     memmove(e->history + 1, e->history, e->nhistory * sizeof *e->history);
     e->history[0] = old;
@@ -313,6 +342,8 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
 int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *act, uint64_t *ret_generation, redan_error *reterr) {
     redan_activation a = REDAN_ACTIVATION_INIT;
     int rc = rs ? rdn_options_copy(&a, act, 0, "redan_activation", reterr) : rdn_fail(reterr, INVAL, "", "no rule set");
+    if (rc == 0)
+        rc = rdn_engine_alive(e, reterr);
     if (rc < 0)
         return rc;
     rdn_tag_setup_begin(e, "redan_activate");
@@ -324,9 +355,12 @@ int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *a
 }
 
 int redan_rollback(redan_engine *e, uint64_t *ret_generation, redan_error *reterr) {
+    int rc = rdn_engine_alive(e, reterr);
+    if (rc < 0)
+        return rc;
     rdn_tag_setup_begin(e, "redan_rollback");
     pthread_mutex_lock(&e->lock);
-    int rc = e->nhistory ? activate(e, e->history[0], 0, true, ret_generation, reterr)
+    rc = e->nhistory ? activate(e, e->history[0], 0, true, ret_generation, reterr)
                          : rdn_fail(reterr, INVAL, "R3010", "no earlier rule set to go back to");
     if (rc == 0) {
         rdn_ruleset_unref(e->history[0]);

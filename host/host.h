@@ -22,7 +22,7 @@
 
 #define RDN_EVENTS_MAX 256u
 #define RDN_LANES_MAX 256u
-#define RDN_KEEP_RULESETS 3u                             /* for rollback */
+#define RDN_KEEP_RULESETS 16u                            /* for rollback, at most */
 
 struct rdn_rule_info { uint32_t points; bool scores; };  /* first index of its score actions' points; it has some */
 struct rdn_event_info {
@@ -86,6 +86,7 @@ struct rdn_binding {
     uint32_t *msg_at; uint64_t *msg_gen; uint32_t *msg_len;   /* messages rendered before accepted windows changed, by code position */
     const char *const **emit_names;                      /* by emit definition */
     bool defaulted;
+    uint64_t mode_resets;                                /* events judged with another floating-point mode; read by other threads */
 };
 #define RDN_TEXTS_BYTES (4u << 20)
 
@@ -107,7 +108,9 @@ struct redan_engine {
     pthread_mutex_t lock;                                /* setup calls, lane_open, lane_close; never taken by [hot] */
     _Atomic(struct rdn_active *) active;
     struct rdn_active *retired;
-    struct redan_ruleset *history[RDN_KEEP_RULESETS]; uint32_t nhistory;   /* newest first; [0] is before the active one */
+    struct redan_ruleset *history[RDN_KEEP_RULESETS]; uint32_t nhistory, keep_units;   /* newest first; [0] is before the active one */
+    struct rdn_jit *jit;
+    redan_jit_stats past;                                /* counts of bindings that are closed */
     struct redan_lane *lanes[RDN_LANES_MAX];
     uint32_t nlanes;
     struct rdn_bound events[RDN_EVENTS_MAX]; _Atomic uint32_t nevents;
@@ -139,6 +142,13 @@ struct redan_lane {
  * long as what this version does not know is zero. `ret` holds the defaults (and .size) and is written only on success. `flags` are
  * those this version knows. NULL `given`: the defaults. */
 int rdn_options_copy(void *ret, const void *given, uint32_t flags, const char *name, redan_error *);
+/* OK, or CLOSED with R2108 in a forked child. */
+int rdn_engine_alive(const struct redan_engine *, redan_error *);
+/* Frees one rule set or more that nobody runs: retired ones, then the oldest kept for going back. False: there is none. */
+bool rdn_engine_make_room(void *engine);
+/* jit_host.c */
+int  rdn_engine_jit_open(struct redan_engine *, const redan_jit_options *, redan_error *);
+void rdn_engine_binding_done(struct redan_engine *, const struct rdn_binding *);         /* before it is closed; keeps its counts */
 /* ruleset.c */
 int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,
                       struct redan_ruleset **ret, redan_error *);

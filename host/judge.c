@@ -212,6 +212,8 @@ static int judge_in_mode(struct redan_lane *l, uint32_t event, const uint8_t *ro
         snprintf(line, sizeof line, "R2107 thread runs with %s; reset during evaluation", rdn_fpmode_text(was));
         l->eng->opt.log(l->eng->opt.ctx, 1, line);
     }
+    if (l->b)
+        __atomic_store_n(&l->b->mode_resets, l->b->mode_resets + 1, __ATOMIC_RELAXED);
     rdn_fpmode_set(RDN_MXCSR);
     int rc = judge_row(l, event, row, stamped, now, ret);
     rdn_fpmode_set(was);

@@ -37,6 +37,7 @@ bool rdn_lane_sync(struct redan_lane *l) {
         return a != NULL;
     struct rdn_binding *b = a->bind[l->index];
     rdn_binding_carry(b, l->b);
+    rdn_program_adopt(a->rs->prog);
     l->b = b;
     l->active = a;
     /* From here on the older record is never touched again: the publisher may free it. */
@@ -76,6 +77,8 @@ int redan_lane_open(redan_engine *e, const redan_lane_options *opt, redan_lane *
     redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
     int rc = rdn_options_copy(&o, opt, REDAN_LANE_MAY_WAIT, "redan_lane_options", reterr);
     if (rc < 0)
+        return rc;
+    if ((rc = rdn_engine_alive(e, reterr)) < 0)
         return rc;
     pthread_mutex_lock(&e->lock);
     rc = open_lane(e, &o, ret, reterr);

@@ -185,7 +185,7 @@ static int build(struct redan_ruleset *rs, const char *name, const char *text, s
         return rc;
     if (open_data(rs) < 0 || count_all(rs) < 0 || index_hashes(rs) < 0 || index_names(rs) < 0)
         return rdn_fail(reterr, NOMEM, "R1001", "no memory for the tables of '%.60s'", rs->ir->name);
-    return rdn_program_open(rs->ir, rs->eng->backend, &rs->eng->mem, &rs->prog, reterr);
+    return rdn_program_open_in(rs->eng->jit, rs->ir, rs->eng->backend, &rs->eng->mem, &rs->prog, reterr);
 }
 
 int rdn_ruleset_open(struct redan_engine *e, const char *name, const char *text, size_t len, const redan_compilation *c,

@@ -22,8 +22,10 @@ struct rdn_code_arena {
     uint8_t *flag;                                       /* a page that reads 0 in a child: MADV_WIPEONFORK */
     uint8_t *taken, *dirty;                              /* one byte a unit; dirty: held code before */
     bool has_membarrier;
+    unsigned users;                                      /* under users_lock */
     pthread_mutex_t lock;
 };
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The executable mapping comes first and its alias loses X: under PR_SET_MDWE no mapping may gain X. */
 static int map_alias(struct rdn_code_arena *a, redan_error *reterr) {
@@ -68,9 +70,7 @@ static int map_flag(struct rdn_code_arena *a, redan_error *reterr) {
     return 0;
 }
 
-void rdn_code_arena_close(struct rdn_code_arena *a) {
-    if (!a)
-        return;
+static void unmap(struct rdn_code_arena *a) {
     bool mapped = a->flag && *a->flag;                   /* in a child the ranges may be anybody's by now */
     if (a->rx && (mapped || !a->flag))
         munmap(a->rx, a->bytes);
@@ -99,9 +99,10 @@ int rdn_code_arena_open_kind(enum rdn_code_kind kind, size_t bytes, const struct
     if (!rc)
         rc = map_flag(a, reterr);
     if (rc) {
-        rdn_code_arena_close(a);
+        unmap(a);
         return rc;
     }
+    a->users = 1;
     a->dirty = a->taken + a->bytes / RDN_CODE_UNIT;
     a->has_membarrier = !syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
     *ret = a;
@@ -119,7 +120,12 @@ int rdn_code_arena_open(size_t bytes, const struct rdn_mem *mem, struct rdn_code
 }
 
 enum rdn_code_kind rdn_code_arena_kind(const struct rdn_code_arena *a) { return a->kind; }
-size_t rdn_code_arena_used(const struct rdn_code_arena *a) { return a->used; }
+struct rdn_code_use rdn_code_arena_use(struct rdn_code_arena *a) {
+    pthread_mutex_lock(&a->lock);
+    struct rdn_code_use u = {a->used, a->bytes, a->pieces};
+    pthread_mutex_unlock(&a->lock);
+    return u;
+}
 const volatile uint8_t *rdn_code_arena_flag(const struct rdn_code_arena *a) { return a->flag; }
 
 static size_t first_fit(const struct rdn_code_arena *a, size_t units) {
@@ -135,7 +141,7 @@ static size_t first_fit(const struct rdn_code_arena *a, size_t units) {
 static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, struct rdn_code *ret, redan_error *reterr) {
     size_t units = (bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT, at = first_fit(a, units);
     if (at == SIZE_MAX)
-        return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %zu MiB in %zu units; raise jit.arena or lower jit.keep_units",
+        return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %zu MiB in %zu rule sets; raise jit.arena_mib or lower jit.keep_units",
                         (double)a->used / (1 << 20), a->bytes >> 20, a->pieces);
     uint8_t *w = a->rw + at * RDN_CODE_UNIT;
     bool reused = memchr(a->dirty + at, 1, units) != NULL;
@@ -149,7 +155,7 @@ static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, 
     /* Other cores may have fetched what stood here before. */
     if (reused && a->has_membarrier)
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-    *ret = (struct rdn_code){a->rx + at * RDN_CODE_UNIT, bytes};
+    *ret = (struct rdn_code){a->rx + at * RDN_CODE_UNIT, bytes, reused && !a->has_membarrier};
     return 0;
 }
 
@@ -177,33 +183,37 @@ void rdn_code_drop(struct rdn_code_arena *a, struct rdn_code *c) {
     *c = (struct rdn_code){0};
 }
 
-/* ---- the arena of the process ---- */
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rdn_code_arena *shared;
-static unsigned shared_users;
+/* ---- users ---- */
+static struct rdn_code_arena *shared;                    /* of the process */
 
-int rdn_code_arena_take(struct rdn_code_arena **ret, redan_error *reterr) {
-    pthread_mutex_lock(&shared_lock);
-    if (shared && !rdn_code_arena_alive(shared)) {       /* a child starts its own; the parent's handle stays with its users */
-        shared = NULL;
-        shared_users = 0;
-    }
-    int rc = shared ? 0 : rdn_code_arena_open(RDN_CODE_ARENA_BYTES, &rdn_libc_mem, &shared, reterr);
-    if (!rc) {
-        shared_users++;
-        *ret = shared;
-    }
-    pthread_mutex_unlock(&shared_lock);
-    return rc;
+struct rdn_code_arena *rdn_code_arena_ref(struct rdn_code_arena *a) {
+    pthread_mutex_lock(&users_lock);
+    a->users++;
+    pthread_mutex_unlock(&users_lock);
+    return a;
 }
 
-void rdn_code_arena_give(struct rdn_code_arena *a) {
+void rdn_code_arena_close(struct rdn_code_arena *a) {
     if (!a)
         return;
-    pthread_mutex_lock(&shared_lock);
-    if (a == shared && !--shared_users) {
-        rdn_code_arena_close(shared);
+    pthread_mutex_lock(&users_lock);
+    bool last = !--a->users;
+    if (last && a == shared)
         shared = NULL;
-    }
-    pthread_mutex_unlock(&shared_lock);
+    pthread_mutex_unlock(&users_lock);
+    if (last)
+        unmap(a);
+}
+
+int rdn_code_arena_take(struct rdn_code_arena **ret, redan_error *reterr) {
+    pthread_mutex_lock(&users_lock);
+    int rc = 0;
+    if (shared && rdn_code_arena_alive(shared))
+        shared->users++;
+    else                                                 /* a child starts its own; the parent's stays with its users */
+        rc = rdn_code_arena_open(RDN_CODE_ARENA_BYTES, &rdn_libc_mem, &shared, reterr);
+    if (!rc)
+        *ret = shared;
+    pthread_mutex_unlock(&users_lock);
+    return rc;
 }

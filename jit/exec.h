@@ -42,7 +42,11 @@ struct rdn_program_info {                                /* for reports: redan c
 /* backend: "auto", "interp", "x64", ... A named backend that cannot run is NOSUP with its R21xx; auto falls back and notes it.
  * Milliseconds at 1,000 rules; allocates from mem. [any] */
 int  rdn_program_open(const struct rdn_ir *, const char *backend, const struct rdn_mem *, struct rdn_program **ret, redan_error *);
+/* The same with an engine's code memory, settings and counters (jit.h). */
+struct rdn_jit;
+int  rdn_program_open_in(struct rdn_jit *, const struct rdn_ir *, const char *backend, const struct rdn_mem *, struct rdn_program **ret, redan_error *);
 void rdn_program_close(struct rdn_program *);
+void rdn_program_adopt(const struct rdn_program *);      /* each thread, before it judges with it for the first time. [hot] */
 const struct rdn_program_info *rdn_program_info(const struct rdn_program *);
 bool rdn_backend_known(const char *name);
 
@@ -58,6 +62,7 @@ struct rdn_frame_head {                                  /* first member of stru
     bool any_undef;                                      /* some bit of undef is set */
     struct rdn_win *const *wins;                         /* by window, for helpers.wquick; set by the lane, NULL without it */
 };
+uint64_t rdn_frame_cold_rules(const struct rdn_frame *); /* rules that machine code gave to interp so far. [any] while the frame is open */
 int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
                     struct rdn_frame **ret, redan_error *);
 void rdn_frame_close(struct rdn_frame *);

@@ -28,6 +28,7 @@ struct rdn_exec_impl {
     /* After rdn_interp_begin, before anything else of the event. NULL: nothing to do. */
     void (*begin)(struct rdn_frame *);
     void (*params_changed)(struct rdn_frame *);          /* NULL: nothing to do */
+    uint64_t (*cold_rules)(const struct rdn_frame *);    /* NULL: none */
     /* As rdn_exec_window and rdn_exec_rules. rules ORs into fired and undef (already clear) and sets any_undef. */
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
     void (*rules)(struct rdn_frame *, enum rdn_phase);

@@ -53,6 +53,8 @@ void rdn_frame_close(struct rdn_frame *f) {
     rdn_free(f->mem, f, sizeof *f);
 }
 
+uint64_t rdn_frame_cold_rules(const struct rdn_frame *f) { return f->prog->impl->cold_rules ? f->prog->impl->cold_rules(f) : 0; }
+
 void rdn_frame_params_changed(struct rdn_frame *f) {
     if (f->prog->impl->params_changed)
         f->prog->impl->params_changed(f);

@@ -15,10 +15,12 @@ struct rdn_interp_state;                                 /* its cells, stacks an
 
 struct rdn_program {
     const struct rdn_ir *ir;
+    struct rdn_jit *jit;                                 /* NULL: of no engine */
     const struct rdn_mem *mem;
     const struct rdn_exec_impl *impl;
     struct rdn_interp *interp;
     void *x, *batch;                                     /* the executor's own; batch: for batches */
+    bool must_sync;                                      /* see struct rdn_code */
     struct rdn_program_info info;
 };
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * native.c: see native.h. */
 #include "jit/native.h"
+#include "jit/jit.h"
 #include "jit/selfcheck.h"
 
 int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
     struct rdn_unit *u;
-    int rc = rdn_unit_open(p->ir, p->impl->emitter, p->mem, &u, reterr);
+    int rc = rdn_unit_open(p->jit, p->ir, p->impl->emitter, p->mem, &u, reterr);
     if (rc)
         return rc == REDAN_E_SYS ? REDAN_E_NOSUP : rc;
     p->x = u;
     p->info.code_bytes = (uint32_t)u->code.bytes;
     p->info.plan_us = u->plan_us;
     p->info.emit_us = u->emit_us;
-    return rdn_selfcheck(p, rdn_selfcheck_us, reterr);
+    p->must_sync = u->code.must_sync;
+    rc = rdn_selfcheck(p, rdn_jit_selfcheck_us(p->jit), reterr);
+    if (rc == REDAN_E_NOSUP)
+        rdn_jit_selfcheck_failed(p->jit);
+    return rc;
 }
 void rdn_native_close(struct rdn_program *p) {
     rdn_unit_close(p->x);

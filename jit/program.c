@@ -3,6 +3,9 @@
 #include "jit/exec_impl.h"
 #include <stdio.h>
 #include <string.h>
+#include "base/clock.h"
+#include "jit/code_arena.h"
+#include "jit/jit.h"
 
 /* Best first; no impl: a name this build has no code for. */
 static const struct { const char *name; const struct rdn_exec_impl *impl; } executors[] = {
@@ -67,10 +70,13 @@ static int use_best(struct rdn_program *p, redan_error *reterr) {
     return rdn_fail(reterr, NOSUP, "R2106", "no executor can run here");
 }
 
-int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
+int rdn_program_open_in(struct rdn_jit *jit, const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret,
+                        redan_error *reterr) {
+    int64_t began = rdn_mono_ns();
     struct rdn_program *p = rdn_zalloc(mem, sizeof *p);
     if (!p)
         return rdn_fail(reterr, NOMEM, "", "program");
+    p->jit = jit;
     p->ir = ir;
     p->mem = mem;
     int rc = rdn_interp_open(ir, mem, &p->interp, reterr);
@@ -81,8 +87,18 @@ int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct 
         return rc;
     }
     p->info.backend = p->impl->name;
+    rdn_jit_compiled(jit, rdn_mono_ns() - began, p->info.note);
     *ret = p;
     return 0;
+}
+
+int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
+    return rdn_program_open_in(NULL, ir, backend, mem, ret, reterr);
+}
+
+void rdn_program_adopt(const struct rdn_program *p) {
+    if (p->must_sync)
+        rdn_code_sync();
 }
 
 void rdn_program_close(struct rdn_program *p) {

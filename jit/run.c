@@ -48,6 +48,7 @@ void rdn_run_close(struct rdn_frame *f) {
         rdn_free(f->mem, r->memory, r->bytes);
     f->x = NULL;
 }
+uint64_t rdn_run_cold_rules(const struct rdn_frame *f) { return __atomic_load_n(&((const struct rdn_run *)f->x)->counts.tainted, __ATOMIC_RELAXED); }
 void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *ret = ((const struct rdn_run *)f->x)->counts; }
 const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->taint; }
 
@@ -124,7 +125,8 @@ static void early_rules(struct rdn_frame *f) {
     for (uint32_t w = 0; w < pl->words; w++) {
         uint64_t open = (taint[w] & rule_bits(pl, w)) & ~(pl->interp[w] | pl->interp[pl->words + w]);
         f->head.fired[w] |= fired[w] & ~open & ~pl->interp[w];
-        r->counts.tainted += (unsigned)__builtin_popcountll(open);
+        /* Read by other threads, written by this one. */
+        __atomic_store_n(&r->counts.tainted, r->counts.tainted + (unsigned)__builtin_popcountll(open), __ATOMIC_RELAXED);
         interp_bits(f, w, open | pl->interp[w]);
     }
 }

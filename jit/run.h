@@ -16,6 +16,7 @@ void rdn_run_params(struct rdn_frame *);
 void rdn_run_begin(struct rdn_frame *);
 enum rdn_enter rdn_run_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
 void rdn_run_rules(struct rdn_frame *, enum rdn_phase);
+uint64_t rdn_run_cold_rules(const struct rdn_frame *);   /* counts.tainted, from any thread */
 void rdn_run_counts(const struct rdn_frame *, struct rdn_run_counts *ret);
 /* Bits of rules tainted by the last event, for the self-check and tests. */
 const uint64_t *rdn_run_taint(const struct rdn_frame *);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/hash.h"
+#include "jit/jit.h"
 
 struct piece { uint8_t *buf; size_t cap; struct rdn_emitted code; uint32_t at; };
 
@@ -115,7 +116,11 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
     struct rdn_unit_head h = {.magic = RDN_UNIT_MAGIC, .bytes = n, .events = u->ir->nevents};
     h.hash = rdn_fnv64(all + sizeof h, n - sizeof h);
     memcpy(all, &h, sizeof h);
-    return rdn_code_put(u->code_arena, all, n, &u->code, reterr);
+    for (;;) {
+        int rc = rdn_code_put(u->code_arena, all, n, &u->code, reterr);
+        if (rc != REDAN_E_FULL || !rdn_jit_make_room(u->jit))
+            return rc;
+    }
 }
 
 static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32_t at) {
@@ -156,7 +161,7 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
     return 0;
 }
 
-int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
+int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
                   redan_error *reterr) {
     struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
     struct rdn_arena tmp;
@@ -164,11 +169,12 @@ int rdn_unit_open(const struct rdn_ir *ir, const struct rdn_emitter *emitter, co
     if (!u)
         return rdn_fail(reterr, NOMEM, "", "unit");
     u->mem = mem;
+    u->jit = jit;
     u->ir = ir;
     u->emitter = emitter;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
-    int rc = rdn_code_arena_take(&u->code_arena, reterr);
+    int rc = rdn_jit_arena(jit, &u->code_arena, reterr);
     if (!rc) {
         u->alive = rdn_code_arena_flag(u->code_arena);
         u->arena.oom = tmp.oom = &oom;
@@ -189,7 +195,7 @@ void rdn_unit_close(struct rdn_unit *u) {
         return;
     if (u->code_arena)
         rdn_code_drop(u->code_arena, &u->code);
-    rdn_code_arena_give(u->code_arena);
+    rdn_code_arena_close(u->code_arena);
     rdn_arena_fini(&u->arena);
     rdn_free(u->mem, u, sizeof *u);
 }

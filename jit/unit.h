@@ -32,8 +32,10 @@ struct rdn_unit_event {
     rdn_native **groups;                                 /* [i]: the plan's group i */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
 };
+struct rdn_jit;
 struct rdn_unit {
     const struct rdn_mem *mem;
+    struct rdn_jit *jit;                                 /* NULL: of no engine */
     const struct rdn_ir *ir;
     const struct rdn_emitter *emitter;
     struct rdn_arena arena;                              /* plans */
@@ -44,6 +46,6 @@ struct rdn_unit {
     uint32_t max_keys, key_words;                        /* largest number of keys of an event, words of the largest key */
     uint32_t plan_us, emit_us;
 };
-int  rdn_unit_open(const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
+int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
 #endif

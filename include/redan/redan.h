@@ -66,6 +66,16 @@ typedef struct redan_engine  redan_engine;            /* rules, symbols, plugins
 typedef struct redan_ruleset redan_ruleset;           /* compiled and immutable; counted */
 typedef struct redan_lane    redan_lane;              /* one evaluating thread and its windows */
 
+/* How rules become machine code. Programs that cannot be changed are set by the environment: REDAN_JIT=arena_mib=8,keep_units=1 goes
+ * before what the program says, word by word. */
+typedef struct redan_jit_options {
+  uint32_t size, flags;                               /* no flag yet */
+  uint32_t arena_mib;                                 /* code memory, 1 ... 1024 MiB of addresses; 0: 64 */
+  uint32_t keep_units;                                /* rule sets kept for redan_rollback, 1 ... 16; 0: 3 */
+  uint32_t selfcheck_us;                              /* for comparing new code with the interpreter, at most 1,000,000; 0: 500 */
+} redan_jit_options;
+#define REDAN_JIT_OPTIONS_INIT { sizeof(redan_jit_options), 0, 0, 0, 0 }
+
 typedef struct redan_options {
   uint32_t size, flags;                               /* REDAN_PREFAULT */
   uint32_t lanes, max_syms;                           /* 0: 1 lane, at most 256; 0: 1,048,576 symbols */
@@ -74,8 +84,9 @@ typedef struct redan_options {
   void   (*log)(void *ctx, uint32_t level, const char *line);       /* [any] NULL: stderr */
   const char *backend;                                /* "auto", "interp", "x64", ...; NULL: "auto" */
   const char *metrics_path;                           /* shared-memory file; NULL: no metrics */
+  const redan_jit_options *jit;                       /* NULL: the defaults */
 } redan_options;
-#define REDAN_OPTIONS_INIT { sizeof(redan_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+#define REDAN_OPTIONS_INIT { sizeof(redan_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 #define REDAN_PREFAULT 1u                             /* touch all window memory when a ruleset is loaded */
 
 REDAN_API int  redan_open(redan_engine **ret, const redan_options *, redan_error *);  /* [any] */
@@ -141,6 +152,17 @@ typedef struct redan_plugin_options {
 #define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0 }
 REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
 REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);
+
+/* What compiling took and what it left. .size is the caller's: an older one gets the fields it knows. [any] */
+typedef struct redan_jit_stats {
+  uint32_t size, units;                               /* rule sets whose code is in memory */
+  uint64_t compiles, compile_ns, last_compile_ns;     /* texts compiled so far, all of them and the last one */
+  uint64_t code_bytes, arena_bytes;                   /* in use, of so many; 0: no machine code was wanted yet */
+  uint64_t fallbacks, selfcheck_failures;             /* compilations that another executor than the best one got */
+  uint64_t cold_rules, mode_resets;                   /* rules the interpreter decided for machine code; events judged with another floating-point mode */
+  char     backend[16], fallback[160];                /* of the active rules ("" before); why the last compilation fell back, or "" */
+} redan_jit_stats;
+REDAN_API int redan_jit_stats_read(redan_engine *, redan_jit_stats *ret);
 
 typedef struct redan_lane_options {
   uint32_t size, flags;                               /* REDAN_LANE_MAY_WAIT */

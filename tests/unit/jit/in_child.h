@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * in_child.h: a piece of a test in a child process, and a child that may not map executable memory. */
+ * in_child.h: a piece of a test in a child process, and filters: no executable memory, a call that is denied. */
 #ifndef RDN_TEST_CHILD_H
 #define RDN_TEST_CHILD_H
 #include <errno.h>
@@ -33,6 +33,11 @@ static inline void check_in_child(int (*f)(void)) {
     assert_int_equal(rc, 0);
 }
 
+static inline bool filter_calls(struct sock_filter *f, size_t n) {
+    struct sock_fprog prog = {(unsigned short)n, f};
+    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
 /* From now on mmap and mprotect with PROT_EXEC answer EACCES, as under SELinux without execmem. False: no such filter here. */
 static inline bool deny_exec(void) {
     struct sock_filter f[] = {
@@ -44,7 +49,16 @@ static inline bool deny_exec(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog prog = {sizeof f / sizeof *f, f};
-    return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+    return filter_calls(f, sizeof f / sizeof *f);
+}
+/* From now on the system call answers EPERM. False: no such filter here. */
+static inline bool deny_call(unsigned nr) {
+    struct sock_filter f[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    return filter_calls(f, sizeof f / sizeof *f);
 }
 #endif

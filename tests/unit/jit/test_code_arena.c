@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Code memory: both kinds run code, no page is writable and executable, MDWE and a filter that denies PROT_EXEC, fork,
- * a full and a fragmented arena, poisoned memory after a drop. */
+ * Code memory: both kinds run code, no page is writable and executable, MDWE, a filter that denies PROT_EXEC, vm.memfd_noexec, no
+ * membarrier, fork, a full and a fragmented arena, poisoned memory after a drop. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -52,7 +55,7 @@ static void test_runs(void **state) {
         struct rdn_code c = put(a, 6, 42 + k), d = put(a, 2 * UNIT, 7);
         assert_int_equal(call(&c), 42 + k);
         assert_int_equal(call(&d), 7);
-        assert_int_equal(rdn_code_arena_used(a), 3 * UNIT);
+        assert_int_equal(rdn_code_arena_use(a).used, 3 * UNIT);
         assert_int_equal(c.rx[6], 0xcc);                 /* the rest of a unit traps */
         const uint8_t *was = c.rx;
         rdn_code_drop(a, &c);
@@ -65,7 +68,7 @@ static void test_runs(void **state) {
         rdn_code_drop(a, &d);
         rdn_code_drop(a, &e);
         rdn_code_drop(a, &e);                            /* an empty one is fine */
-        assert_int_equal(rdn_code_arena_used(a), 0);
+        assert_int_equal(rdn_code_arena_use(a).used, 0);
         rdn_code_arena_close(a);
     }
 }
@@ -144,7 +147,7 @@ static int child_of_fork(void) {
     if (mincore((void *)(uintptr_t)parents_code.rx, UNIT, &vec) == 0 || errno != ENOMEM)
         return 3;                                        /* the views are not there */
     rdn_code_drop(parents, &parents_code);               /* and closing is harmless */
-    rdn_code_arena_give(parents);
+    rdn_code_arena_close(parents);
     struct rdn_code_arena *own;
     if (rdn_code_arena_take(&own, &err) || rdn_code_put(own, code, 6, &c, &err) || call(&c) != 3)
         return 4;                                        /* the child may open its own */
@@ -159,7 +162,7 @@ static void test_fork(void **state) {
     assert_true(rdn_code_arena_alive(parents));
     assert_int_equal(call(&parents_code), 11);
     rdn_code_drop(parents, &parents_code);
-    rdn_code_arena_give(parents);
+    rdn_code_arena_close(parents);
 }
 
 static int child_mdwe(void) {
@@ -214,10 +217,103 @@ static void test_noexec(void **state) {
     check_in_child(child_noexec);
 }
 
+/* Where no other core can be told, whoever is about to run code in a range that held other code is told to look again. */
+static int child_no_membarrier(void) {
+    if (!deny_call(SYS_membarrier))
+        return 77;
+    struct rdn_code_arena *a;
+    if (rdn_code_arena_open(1 << 20, &rdn_libc_mem, &a, NULL))
+        return 1;
+    struct rdn_code c = put(a, 6, 1);
+    if (c.must_sync)
+        return 2;                                        /* nobody can have seen a fresh range */
+    rdn_code_drop(a, &c);
+    c = put(a, 6, 2);
+    if (!c.must_sync)
+        return 3;
+    rdn_code_sync();
+    return call(&c) == 2 ? 0 : 4;
+}
+static void test_no_membarrier(void **state) {
+    (void)state;
+    struct rdn_code_arena *a;
+    check_in_child(child_no_membarrier);
+    assert_int_equal(rdn_code_arena_open(1 << 20, &rdn_libc_mem, &a, NULL), 0);
+    bool has = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+    struct rdn_code c = put(a, 6, 1);
+    rdn_code_drop(a, &c);
+    c = put(a, 6, 2);
+    assert_true(c.must_sync == !has);
+    rdn_code_drop(a, &c);
+    rdn_code_arena_close(a);
+}
+
+/* vm.memfd_noexec = 2 forbids executable memfds, in a process namespace of its own here. */
+static int grandchild_noexec_memfd(void) {
+    int fd = open("/proc/sys/vm/memfd_noexec", O_WRONLY);
+    if (fd < 0 || write(fd, "2", 1) != 1)
+        return 77;
+    struct rdn_code_arena *a = NULL;
+    redan_error err = {0};
+    if (rdn_code_arena_open_kind(RDN_CODE_MEMFD, 1 << 20, &rdn_libc_mem, &a, &err) != REDAN_E_SYS || strcmp(err.where, "memfd_create"))
+        return 1;                                        /* the rule is not in force: the test would prove nothing */
+    if (rdn_code_arena_open(1 << 20, &rdn_libc_mem, &a, &err) || rdn_code_arena_kind(a) != RDN_CODE_ALIAS)
+        return 2;
+    struct rdn_code c = put(a, 6, 5);
+    return call(&c) == 5 ? 0 : 3;
+}
+static int child_noexec_memfd(void) { return unshare(CLONE_NEWPID) < 0 ? 77 : in_child(grandchild_noexec_memfd); }
+static void test_noexec_memfd(void **state) {
+    (void)state;
+    int rc = in_child(child_noexec_memfd);
+    if (rc == 77) {
+        print_message("vm.memfd_noexec cannot be set here\n");
+        skip();
+    }
+    assert_int_equal(rc, 0);
+}
+
+/* Random pieces come and go: none overlaps another, all run, what is free is poisoned, and when all are gone the arena is one piece. */
+static void test_churn(void **state) {
+    (void)state;
+    enum { PIECES = 64, UNITS = 256, STEPS = 20000 };
+    static struct rdn_code c[PIECES];
+    static uint8_t buf[16 * UNIT];
+    struct rdn_code_arena *a;
+    uint64_t x = 88172645463325252u;
+    unsigned full = 0, was_full = 0;
+    assert_int_equal(rdn_code_arena_open(UNITS * UNIT, &rdn_libc_mem, &a, NULL), 0);
+    for (unsigned i = 0; i < STEPS; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        unsigned k = (unsigned)(x >> 8) % PIECES;
+        size_t bytes = 6 + (x >> 20) % (sizeof buf - 6);
+        if (c[k].rx) {
+            assert_int_equal(call(&c[k]), k);
+            const uint8_t *at = c[k].rx;
+            rdn_code_drop(a, &c[k]);
+            assert_int_equal(*at, 0xcc);
+            continue;
+        }
+        code_returning(buf, k);
+        int rc = rdn_code_put(a, buf, bytes, &c[k], NULL);
+        assert_true(rc == 0 || rc == REDAN_E_FULL);
+        full += rc != 0;
+        was_full += rc && rdn_code_arena_use(a).used + bytes > UNITS * UNIT;
+    }
+    assert_true(full > was_full && was_full > 0);        /* both kinds of full were met: no room, and no room in one piece */
+    for (unsigned k = 0; k < PIECES; k++)
+        rdn_code_drop(a, &c[k]);
+    assert_int_equal(rdn_code_arena_use(a).used, 0);
+    struct rdn_code all = put(a, UNITS * UNIT, 9);
+    assert_int_equal(call(&all), 9);
+    rdn_code_arena_close(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs), cmocka_unit_test(test_w_xor_x), cmocka_unit_test(test_full_and_fragments),
         cmocka_unit_test(test_fork), cmocka_unit_test(test_mdwe), cmocka_unit_test(test_noexec),
+        cmocka_unit_test(test_no_membarrier), cmocka_unit_test(test_noexec_memfd), cmocka_unit_test(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * jit.c: see jit.h. */
+#include "jit/jit.h"
+#include <pthread.h>
+#include <string.h>
+#include "jit/code_arena.h"
+#include "jit/selfcheck.h"
+
+struct rdn_jit {
+    struct rdn_mem mem;
+    struct rdn_jit_options opt;
+    pthread_mutex_t lock;                                /* what follows */
+    struct rdn_code_arena *arena;
+    struct rdn_jit_counts counts;
+};
+
+int rdn_jit_open(const struct rdn_jit_options *opt, const struct rdn_mem *mem, struct rdn_jit **ret, redan_error *reterr) {
+    struct rdn_jit *j = rdn_zalloc(mem, sizeof *j);
+    if (!j)
+        return rdn_fail(reterr, NOMEM, "", "no memory for the compiler's state");
+    j->mem = *mem;
+    j->opt = *opt;
+    pthread_mutex_init(&j->lock, NULL);
+    *ret = j;
+    return 0;
+}
+
+void rdn_jit_close(struct rdn_jit *j) {
+    if (!j)
+        return;
+    rdn_code_arena_close(j->arena);
+    pthread_mutex_destroy(&j->lock);
+    struct rdn_mem mem = j->mem;
+    rdn_free(&mem, j, sizeof *j);
+}
+
+bool rdn_jit_make_room(struct rdn_jit *j) { return j && j->opt.make_room && j->opt.make_room(j->opt.ctx); }
+uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *j) { return j ? j->opt.selfcheck_us : rdn_selfcheck_us; }
+
+int rdn_jit_arena(struct rdn_jit *j, struct rdn_code_arena **ret, redan_error *reterr) {
+    if (!j)
+        return rdn_code_arena_take(ret, reterr);
+    pthread_mutex_lock(&j->lock);
+    int rc = j->arena ? 0 : rdn_code_arena_open(j->opt.arena_bytes, &j->mem, &j->arena, reterr);
+    if (!rc)
+        *ret = rdn_code_arena_ref(j->arena);
+    pthread_mutex_unlock(&j->lock);
+    return rc;
+}
+
+void rdn_jit_compiled(struct rdn_jit *j, int64_t ns, const char *note) {
+    if (!j)
+        return;
+    pthread_mutex_lock(&j->lock);
+    struct rdn_jit_counts *c = &j->counts;
+    c->compiles++;
+    c->compile_ns += (uint64_t)ns;
+    c->last_compile_ns = (uint64_t)ns;
+    if (note[0]) {
+        c->fallbacks++;
+        strncpy(c->fallback, note, sizeof c->fallback - 1);
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+void rdn_jit_selfcheck_failed(struct rdn_jit *j) {
+    if (!j)
+        return;
+    pthread_mutex_lock(&j->lock);
+    j->counts.selfcheck_failures++;
+    pthread_mutex_unlock(&j->lock);
+}
+
+void rdn_jit_counts(struct rdn_jit *j, struct rdn_jit_counts *ret) {
+    pthread_mutex_lock(&j->lock);
+    *ret = j->counts;
+    if (j->arena) {
+        struct rdn_code_use u = rdn_code_arena_use(j->arena);
+        ret->units = u.pieces;
+        ret->arena_used = u.used;
+        ret->arena_bytes = u.bytes;
+        ret->is_alias = rdn_code_arena_kind(j->arena) == RDN_CODE_ALIAS;
+    }
+    pthread_mutex_unlock(&j->lock);
+}

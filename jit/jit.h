@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * jit.h: what the programs of one engine share: settings, one code arena, sinks for names, counters.
+ *
+ * rdn_jit_open     [setup]  no system call: the arena is opened by the first program with machine code
+ * rdn_jit_close    [setup]  after its last program
+ * rdn_jit_counts   [any]
+ *
+ * A program without a jit (rdn_program_open) uses the arena of the process and the global rdn_selfcheck_us. */
+#ifndef RDN_JIT_H
+#define RDN_JIT_H
+#include "base/codesink.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#define RDN_JIT_SINKS 3u
+struct rdn_jit_options {
+    size_t arena_bytes;
+    uint32_t selfcheck_us;                               /* 0: no self-check */
+    bool (*make_room)(void *ctx);                        /* the arena is full: false when nothing was freed. May be NULL */
+    void *ctx;
+    struct rdn_code_sink sinks[RDN_JIT_SINKS]; uint32_t nsinks;
+};
+struct rdn_jit_counts {
+    uint64_t compiles, compile_ns, last_compile_ns;      /* programs built, by any executor; plan, code, self-check */
+    uint64_t fallbacks, selfcheck_failures;
+    uint64_t units, arena_used, arena_bytes;             /* now; arena_bytes 0: not opened yet */
+    bool is_alias;                                       /* kind of the arena */
+    char fallback[160];                                  /* the note of the last fallback */
+};
+struct rdn_jit;
+int  rdn_jit_open(const struct rdn_jit_options *, const struct rdn_mem *, struct rdn_jit **ret, redan_error *);
+void rdn_jit_close(struct rdn_jit *);
+void rdn_jit_counts(struct rdn_jit *, struct rdn_jit_counts *ret);
+
+/* ---- for jit/; each takes NULL ---- */
+struct rdn_code_arena;
+int  rdn_jit_arena(struct rdn_jit *, struct rdn_code_arena **ret, redan_error *);       /* one user more; NULL: the process's */
+bool rdn_jit_make_room(struct rdn_jit *);                /* false: nothing was freed */
+uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *);
+void rdn_jit_compiled(struct rdn_jit *, int64_t ns, const char *note);                  /* note: why it fell back, or "" */
+void rdn_jit_selfcheck_failed(struct rdn_jit *);
+#endif
