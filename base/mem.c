@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * mem.c: the door to the heap and the arena.
  *
- * rdn_arena_alloc   O(1) plus zeroing; a new chunk at most every doubling, up to CHUNK_MAX
+ * rdn_arena_alloc   O(1) plus zeroing; a new chunk at most every doubling, up to CHUNK_SOME (brief: CHUNK_MAX)
  *
  * A block above a quarter of a chunk gets a chunk of its own, so that it does not waste the current one. */
 #include "base/mem.h"
@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "base/fault.h"
 
-enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_MAX = 1 << 18 };
+enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_SOME = 1 << 18, CHUNK_MAX = 8 << 20, PAGE = 4096 };
 #ifdef RDN_ARENA_SINGLE
 enum { SINGLE = 1 };
 #else
@@ -67,10 +68,21 @@ static void *fail(struct rdn_arena *a) {
     return NULL;
 }
 
+/* Chunks of brief arenas are used up at once: one call for all their pages costs half of a fault for each. */
+static void commit(void *p, size_t size) {
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1), to = ((uintptr_t)p + size) & ~(uintptr_t)(PAGE - 1);
+    if (to > from) {
+        madvise((void *)from, to - from, MADV_HUGEPAGE);   /* both are wishes: an older kernel faults the pages in one by one */
+        madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+    }
+}
+
 static struct rdn_chunk *new_chunk(struct rdn_arena *a, size_t payload) {
     struct rdn_chunk *c = rdn_realloc(a->mem, NULL, 0, sizeof *c + payload);
     if (!c)
         return NULL;
+    if (a->brief && payload >= CHUNK_SOME && a->mem == &rdn_libc_mem)
+        commit(c, sizeof *c + payload);
     c->size = sizeof *c + payload;
     c->next = a->head;
     a->head = c;
@@ -79,7 +91,7 @@ static struct rdn_chunk *new_chunk(struct rdn_arena *a, size_t payload) {
 
 static size_t next_payload(const struct rdn_arena *a) {
     size_t n = CHUNK_MIN;
-    while (n < CHUNK_MAX && n < a->bytes)
+    while (n < CHUNK_SOME ? n < a->bytes : a->brief && n < CHUNK_MAX && n < a->bytes / 2)
         n *= 2;
     return n - sizeof(struct rdn_chunk);
 }

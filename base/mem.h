@@ -31,6 +31,7 @@ struct rdn_arena {
     struct rdn_chunk *head;
     char *cur, *end;
     size_t bytes, max_bytes;       /* handed out so far; 0: no bound */
+    bool brief;                    /* ends soon: chunks may be large and are committed whole */
     jmp_buf *oom;                  /* longjmp(*oom, 1) when memory ends; NULL: return NULL */
 };
 void  rdn_arena_init(struct rdn_arena *, const struct rdn_mem *);

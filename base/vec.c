@@ -5,13 +5,19 @@
 #include <assert.h>
 #include <string.h>
 
-void *rdn_vec_grow(struct rdn_arena *a, void *v, uint32_t n, uint32_t *cap, size_t size) {
-    assert(*cap < UINT32_MAX / 2);
-    uint32_t want = *cap ? *cap * 2 : 8;
+/* Elements of this many bytes mostly stand alone: the actions of a rule, say. */
+enum { FEW = 64 };
+
+void *rdn_vec_room(struct rdn_arena *a, void *v, uint32_t n, uint32_t want, size_t size) {
     void *p = rdn_arena_alloc(a, size * want);
     assert(p);                                         /* the arena has .oom (vec.h) */
     if (n)
         memcpy(p, v, size * n);
-    *cap = want;
     return p;
+}
+
+void *rdn_vec_grow(struct rdn_arena *a, void *v, uint32_t n, uint32_t *cap, size_t size) {
+    assert(*cap < UINT32_MAX / 2);
+    *cap = *cap ? *cap * 2 : size > FEW ? 1 : 8;
+    return rdn_vec_room(a, v, n, *cap, size);
 }

@@ -10,7 +10,11 @@
 #include "base/mem.h"
 
 #define RDN_VEC(T) struct { T *v; uint32_t n, cap; }
+void *rdn_vec_room(struct rdn_arena *, void *v, uint32_t n, uint32_t want, size_t size);
 void *rdn_vec_grow(struct rdn_arena *, void *v, uint32_t n, uint32_t *cap, size_t size);
+/* Room for n elements, so that a growing array leaves nothing behind. */
+#define rdn_reserve(arena, vec, many)                                                                \
+    ((vec)->cap < (many) ? ((vec)->v = rdn_vec_room((arena), (vec)->v, (vec)->n, (many), sizeof *(vec)->v), (vec)->cap = (many)) : 0)
 #define rdn_push(arena, vec)                                                                         \
     ((vec)->n == (vec)->cap                                                                          \
          ? ((vec)->v = rdn_vec_grow((arena), (vec)->v, (vec)->n, &(vec)->cap, sizeof *(vec)->v), 0)  \

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void rdn_pass_init(struct rdn_pass *c, struct rdn_arena *arena, struct rdn_types *types, struct rdn_syms *syms, const char *src, uint32_t len) {
-    *c = (struct rdn_pass){ .arena = arena, .types = types, .syms = syms, .src = src, .len = len };
-    rdn_map_init(&c->names, arena);
+void rdn_pass_init(struct rdn_pass *c, struct rdn_arena *arena, struct rdn_arena *work, struct rdn_types *types, struct rdn_syms *syms,
+                   const char *src, uint32_t len) {
+    *c = (struct rdn_pass){ .arena = arena, .work = work, .types = types, .syms = syms, .src = src, .len = len };
+    rdn_map_init(&c->names, work);
 }
 
 rdn_name rdn_ast_name(struct rdn_pass *c, const char *s, size_t n) {
@@ -17,7 +18,7 @@ rdn_name rdn_ast_name(struct rdn_pass *c, const char *s, size_t n) {
         return c->name_list.v[at];
     rdn_name name = rdn_arena_strndup(c->arena, s, n);
     rdn_map_put(&c->names, name, n, c->name_list.n);
-    rdn_push_val(c->arena, &c->name_list, name);
+    rdn_push_val(c->work, &c->name_list, name);
     return name;
 }
 

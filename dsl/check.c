@@ -133,7 +133,7 @@ bool rdn_ck_parted(const struct rdn_ck *k, const struct rdn_d_event *e) {
 }
 
 static void add(struct rdn_ck *k, struct rdn_decl *d) {
-    struct rdn_arena *a = k->c->arena;
+    struct rdn_arena *a = k->c->work;
     d->index = k->count[d->kind]++;
     switch ((enum rdn_d_kind)d->kind) {
     case RDN_D_EVENT: {
@@ -241,7 +241,7 @@ static int by_place(const struct rdn_dsl_diag *a, const struct rdn_dsl_diag *b) 
 
 /* Bottom-up merge sort: stable, and in the arena. */
 static void sort_diags(struct rdn_ck *k, struct rdn_dsl_diag *v, uint32_t n) {
-    struct rdn_dsl_diag *from = v, *to = rdn_new_n(k->c->arena, struct rdn_dsl_diag, n);
+    struct rdn_dsl_diag *from = v, *to = rdn_new_n(k->c->work, struct rdn_dsl_diag, n);
     for (uint32_t w = 1; w < n; w *= 2) {
         for (uint32_t lo = 0; lo < n; lo += 2 * w) {
             uint32_t mid = lo + w < n ? lo + w : n, hi = lo + 2 * w < n ? lo + 2 * w : n;
@@ -279,7 +279,7 @@ static void *arena_realloc(void *ctx, void *p, size_t was, size_t want) {
 
 static void open_ck(struct rdn_ck *k, struct rdn_pass *c) {
     *k = (struct rdn_ck){ .c = c, .f = c->file, .near_left = 500000 };
-    k->scope.arena = c->arena;
+    k->scope.arena = c->work;
     k->B = rdn_type_simple(c->types, RDN_K_BOOL);
     k->I = rdn_type_simple(c->types, RDN_K_INT);
     k->F = rdn_type_simple(c->types, RDN_K_FLOAT);
@@ -290,7 +290,7 @@ static void open_ck(struct rdn_ck *k, struct rdn_pass *c) {
     k->now = rdn_ast_name(c, "now", 3);
     k->ts = rdn_ast_name(c, "ts", 2);
     k->score = rdn_ast_name(c, "score", 5);
-    k->mem = (struct rdn_mem){ c->arena, arena_realloc };
+    k->mem = (struct rdn_mem){ c->work, arena_realloc };
     rdn_buf_init(&k->buf, &k->mem);
     for (unsigned i = 1; i < RDN_FN_COUNT; i++)
         rdn_scope_put(&k->scope, rdn_ast_name(c, rdn_builtins[i].name, strlen(rdn_builtins[i].name)), &k->builtin,

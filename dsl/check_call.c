@@ -64,7 +64,7 @@ static rdn_ty call_out(struct rdn_ck *k, struct rdn_expr *x, struct rdn_d_call *
     c->deps->plug = true;
     if (d->d.mark != c->stamp) {
         d->d.mark = c->stamp;
-        rdn_push_val(k->c->arena, &c->deps->calls, d);
+        rdn_push_val(k->c->work, &c->deps->calls, d);
     }
     x->pl = d;
     d->d.used = true;

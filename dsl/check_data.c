@@ -107,7 +107,7 @@ void rdn_ck_param(struct rdn_ck *k, struct rdn_decl *d) {
 /* ---- lists ---- */
 static void list_inline(struct rdn_ck *k, struct rdn_d_list *d) {
     struct rdn_map seen;
-    rdn_map_init(&seen, k->c->arena);
+    rdn_map_init(&seen, k->c->work);
     for (uint32_t i = 0; i < d->xs.n; i++) {
         struct rdn_cell *v = rdn_push(k->c->arena, &d->vals);
         rdn_ck_const(k, d->xs.v[i], d->ty, RDN_WHAT("a list element", NULL), v);
@@ -115,7 +115,7 @@ static void list_inline(struct rdn_ck *k, struct rdn_d_list *d) {
             continue;                                    /* NaN equals nothing */
         k->buf.n = 0;
         rdn_ck_key_bytes(k, d->ty, v);
-        char *key = rdn_arena_strndup(k->c->arena, k->buf.p, k->buf.n);
+        char *key = rdn_arena_strndup(k->c->work, k->buf.p, k->buf.n);
         if (!rdn_map_put(&seen, key, k->buf.n, i))
             rdn_warn(k->c, "W0907", d->xs.v[i]->pos, NULL, "list element given twice");
     }
@@ -168,7 +168,7 @@ static struct rdn_row *row_at(struct rdn_ck *k, struct rdn_d_table *d, struct rd
     *ret_old = at != RDN_MAP_NONE;
     if (*ret_old)
         return &d->vals.v[at];
-    rdn_map_put(map, rdn_arena_strndup(a, k->buf.p, k->buf.n), k->buf.n, d->vals.n);
+    rdn_map_put(map, rdn_arena_strndup(k->c->work, k->buf.p, k->buf.n), k->buf.n, d->vals.n);
     struct rdn_row *r = rdn_push(a, &d->vals);
     r->keys = rdn_new_n(a, struct rdn_cell, d->keys.n);
     r->vals = rdn_new_n(a, struct rdn_cell, d->cols.n);
@@ -226,7 +226,7 @@ void rdn_ck_table(struct rdn_ck *k, struct rdn_decl *decl) {
     struct rdn_d_table *d = (struct rdn_d_table *)decl;
     rdn_ck_table_shape(k, d);
     struct rdn_map map;
-    rdn_map_init(&map, k->c->arena);
+    rdn_map_init(&map, k->c->work);
     if (d->from) {
         struct rdn_datafile f = rdn_datafile_open(k, d->from, d->from_len, d->spos);
         const char *s;

@@ -140,7 +140,7 @@ static void new_local(struct rdn_ck *k, const struct rdn_ctx *c, rdn_name name, 
 }
 
 static void add_local(struct rdn_ck *k, const struct rdn_d_call *d, rdn_name name, rdn_ty t, uint32_t index) {
-    struct rdn_loc *l = rdn_new(k->c->arena, struct rdn_loc);
+    struct rdn_loc *l = rdn_new(k->c->work, struct rdn_loc);
     *l = (struct rdn_loc){ t, index };
     rdn_scope_put(&k->scope, name, d, l);
 }

@@ -20,10 +20,10 @@ void rdn_ck_undef(struct rdn_ck *k, struct rdn_d_act *a, bool header) {
 static bool same_emit(rdn_ty a, rdn_ty b) { return a == b || (rdn_is(a, RDN_CHAR_KINDS) && rdn_is(b, RDN_CHAR_KINDS)); }
 
 static void emit_fields(struct rdn_ck *k, struct rdn_d_act *a, struct rdn_ctx *c) {
-    struct rdn_emit_shape *s = rdn_new(k->c->arena, struct rdn_emit_shape);
+    struct rdn_emit_shape *s = rdn_new(k->c->work, struct rdn_emit_shape);
     s->code = a->code;
-    s->names = rdn_new_n(k->c->arena, rdn_name, a->fields.n);
-    s->types = rdn_new_n(k->c->arena, rdn_ty, a->fields.n);
+    s->names = rdn_new_n(k->c->work, rdn_name, a->fields.n);
+    s->types = rdn_new_n(k->c->work, rdn_ty, a->fields.n);
     for (; s->n < a->fields.n; s->n++) {
         const struct rdn_d_efield *f = &a->fields.v[s->n];
         for (uint32_t i = 0; i < s->n; i++)

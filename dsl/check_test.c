@@ -76,7 +76,7 @@ static void row_values(struct rdn_ck *k, struct rdn_d_step *st, const struct rdn
 static void row_live(struct rdn_ck *k, const struct rdn_d_step *st, const struct rdn_d_table *d, struct test_state *ts) {
     struct rdn_map *rows = &ts->rows[d->d.index];
     if (!rows->arena)
-        rdn_map_init(rows, k->c->arena);
+        rdn_map_init(rows, k->c->work);
     k->buf.n = 0;
     for (uint32_t i = 0; i < d->keys.n; i++)
         rdn_ck_key_bytes(k, d->keys.v[i].type, &st->keys[i]);
@@ -84,7 +84,7 @@ static void row_live(struct rdn_ck *k, const struct rdn_d_step *st, const struct
     uint32_t *live = &ts->live[d->d.index];
     *live += is - (was == RDN_MAP_NONE ? 0 : was);
     if (was != is)
-        rdn_map_set(rows, rdn_arena_strndup(k->c->arena, k->buf.p, k->buf.n), k->buf.n, is);
+        rdn_map_set(rows, rdn_arena_strndup(k->c->work, k->buf.p, k->buf.n), k->buf.n, is);
     if (is && *live > d->cap)
         rdn_raise(k->c, "E0706", st->npos, NULL, "table '%s' holds only %u row%s", d->d.name, d->cap, d->cap == 1 ? "" : "s");
 }
@@ -232,7 +232,7 @@ static void step_event(struct rdn_ck *k, struct rdn_d_step *st, struct rdn_ctx *
     st->index = e->d.index;
     struct given **have = &ts->events[st->index];
     if (!*have)
-        *have = rdn_new(k->c->arena, struct given);
+        *have = rdn_new(k->c->work, struct given);
     event_fields(k, st, e, c, *have);
     if (st->judged)
         judged(k, st, c);
@@ -242,9 +242,9 @@ void rdn_ck_test(struct rdn_ck *k, struct rdn_decl *decl) {
     struct rdn_d_test *t = (struct rdn_d_test *)decl;
     struct rdn_deps deps = { 0 };
     struct rdn_ctx c = rdn_ck_ctx(k, RDN_CTX_TEST, NULL, &deps);
-    struct test_state ts = { .events = rdn_new_n(k->c->arena, struct given *, k->events.n) };
-    ts.rows = rdn_new_n(k->c->arena, struct rdn_map, k->count[RDN_D_TABLE]);
-    ts.live = rdn_new_n(k->c->arena, uint32_t, k->count[RDN_D_TABLE]);
+    struct test_state ts = { .events = rdn_new_n(k->c->work, struct given *, k->events.n) };
+    ts.rows = rdn_new_n(k->c->work, struct rdn_map, k->count[RDN_D_TABLE]);
+    ts.live = rdn_new_n(k->c->work, uint32_t, k->count[RDN_D_TABLE]);
     for (uint32_t i = 0; i < t->steps.n; i++) {
         struct rdn_d_step *st = &t->steps.v[i];
         switch ((enum rdn_step_kind)st->kind) {

@@ -19,6 +19,7 @@ enum { FIRST = 100 };                                    /* diagnostics handed o
 
 struct job {
     struct rdn_pass pass;
+    struct rdn_arena work;                               /* of the passes: the tree, maps, arrays while they grow */
     const char *text;
     size_t len;
     struct rdn_ir *ir;
@@ -90,7 +91,7 @@ static void *run(void *arg) {
     if (setjmp(c->out))
         return NULL;                                     /* c->fatal says why */
     c->fatal = REDAN_E_NOMEM;
-    c->arena->oom = &c->out;
+    c->arena->oom = c->work->oom = &c->out;
     if (take_source(c, j->text, j->len)) {
         c->types = rdn_types_new(c->arena);
         j->syntax = !parse(c);
@@ -138,9 +139,13 @@ int rdn_dsl_compile(struct rdn_arena *arena, struct rdn_syms *syms, const char *
     int rc = j ? 0 : REDAN_E_NOMEM;
     if (rc == 0) {
         *j = (struct job){ .text = text, .len = len };
-        rdn_pass_init(&j->pass, arena, NULL, syms, "", 0);
+        rdn_arena_init(&j->work, arena->mem);
+        j->work.max_bytes = arena->max_bytes;
+        j->work.brief = true;
+        rdn_pass_init(&j->pass, arena, &j->work, NULL, syms, "", 0);
         j->pass.opt = opt ? opt : &none;
         rc = on_large_stack(run, j);
+        rdn_arena_fini(&j->work);
     }
     arena->oom = oom;
     if (rc == 0 && j->pass.fatal)
@@ -213,7 +218,7 @@ int rdn_dsl_expr(struct rdn_arena *arena, struct rdn_syms *syms, struct rdn_type
         arena->oom = oom;
         return give_up(REDAN_E_NOMEM, reterr);
     }
-    rdn_pass_init(c, arena, types, syms, "", 0);
+    rdn_pass_init(c, arena, arena, types, syms, "", 0);
     c->opt = &none;
     struct rdn_ir *ir = run_expr(c, &j);
     arena->oom = oom;
@@ -245,7 +250,7 @@ const struct rdn_type *rdn_dsl_type(struct rdn_arena *arena, struct rdn_types *t
     struct rdn_pass *c = len > RDN_LIM_FILE_BYTES ? NULL : rdn_new(arena, struct rdn_pass);
     const struct rdn_type *t = NULL;
     if (c)
-        rdn_pass_init(c, arena, types, NULL, text, (uint32_t)len);
+        rdn_pass_init(c, arena, arena, types, NULL, text, (uint32_t)len);
     if (c && setjmp(c->out) == 0) {
         arena->oom = &c->out;
         t = try_type(c, text, len);

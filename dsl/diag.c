@@ -54,9 +54,9 @@ const char *rdn_near(struct rdn_pass *c, const char *word, const char *const *op
 
 void rdn_linecol(struct rdn_pass *c, uint32_t off, uint32_t *ret_line, uint32_t *ret_col) {
     if (c->lines.n == 0) {
-        rdn_push_val(c->arena, &c->lines, 0);
+        rdn_push_val(c->work, &c->lines, 0);
         for (const char *p = c->src, *end = c->src + c->len; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
-            rdn_push_val(c->arena, &c->lines, (uint32_t)(p + 1 - c->src));
+            rdn_push_val(c->work, &c->lines, (uint32_t)(p + 1 - c->src));
     }
     uint32_t lo = 0, hi = c->lines.n;                    /* lines.v[lo] <= off < lines.v[hi] */
     off = off < c->len ? off : c->len;

@@ -334,7 +334,7 @@ void rdn_dsl_doc(struct rdn_buf *out, const struct rdn_ir *ir) {
         return;
     }
     rdn_arena_init(&d->arena, out->mem);
-    rdn_pass_init(&d->pass, &d->arena, NULL, NULL, ir->source, ir->source_len);
+    rdn_pass_init(&d->pass, &d->arena, &d->arena, NULL, NULL, ir->source, ir->source_len);
     d->ir = ir;
     d->out = out;
     if (setjmp(d->pass.out) == 0) {

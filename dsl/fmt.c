@@ -125,7 +125,7 @@ static bool format(struct job *j) {
 /* The whole job; the allocator's failure and rdn_give_up come back through c->out. */
 static int run(struct job *j, const char *text, size_t len, redan_error *reterr) {
     struct rdn_pass *c = &j->pass;
-    rdn_pass_init(c, &j->arena, NULL, NULL, text, (uint32_t)len);
+    rdn_pass_init(c, &j->arena, &j->arena, NULL, NULL, text, (uint32_t)len);
     if (setjmp(c->out))
         return c->fatal ? rdn_fail(reterr, CORRUPT, "", "formatting would change the meaning") : rdn_fail(reterr, NOMEM, "", "out of memory");
     j->arena.oom = &c->out;

@@ -10,7 +10,7 @@ static void list_decls(struct rdn_low *l) {
     uint32_t n[RDN_D_TEST + 1] = { 0 };
     for (uint32_t i = 0; i < f->decls.n; i++)
         n[f->decls.v[i]->kind]++;
-    struct rdn_arena *a = l->c->arena;
+    struct rdn_arena *a = l->c->work;
     l->lets = rdn_new_n(a, rdn_id, n[RDN_D_LET] + 1);
     l->keys = rdn_new_n(a, rdn_id *, n[RDN_D_WINDOW] + 1);
     l->plugin_at = rdn_new_n(a, uint32_t, n[RDN_D_PLUGIN] + 1);
@@ -31,7 +31,7 @@ static void list_decls(struct rdn_low *l) {
 void rdn_low_init(struct rdn_low *l, struct rdn_pass *c) {
     struct rdn_types *t = c->types;
     *l = (struct rdn_low){ .c = c, .event = RDN_LOW_NO_EVENT };
-    l->ir = rdn_ir_new(c->arena, c->syms);
+    l->ir = rdn_ir_new_in(c->arena, c->work, c->syms);
     l->ir->types = t;
     l->ir->ltypes.v[0] = rdn_type_simple(t, RDN_K_NONE)->index;
     l->B = rdn_type_simple(t, RDN_K_BOOL);
@@ -39,10 +39,10 @@ void rdn_low_init(struct rdn_low *l, struct rdn_pass *c) {
     l->F = rdn_type_simple(t, RDN_K_FLOAT);
     l->T = rdn_type_simple(t, RDN_K_TIME);
     l->X = rdn_type_simple(t, RDN_K_TEXT);
-    rdn_map_init(&l->globals, c->arena);
-    rdn_map_init(&l->rules, c->arena);
-    rdn_map_init(&l->codes, c->arena);
-    rdn_map_init(&l->emits, c->arena);
+    rdn_map_init(&l->globals, c->work);
+    rdn_map_init(&l->rules, c->work);
+    rdn_map_init(&l->codes, c->work);
+    rdn_map_init(&l->emits, c->work);
     l->ir->name = "anon";
     l->ir->file = c->opt && c->opt->file ? c->opt->file : "<input>";
     l->ir->source = c->src;
@@ -51,8 +51,9 @@ void rdn_low_init(struct rdn_low *l, struct rdn_pass *c) {
 }
 
 struct rdn_ir *rdn_lower(struct rdn_pass *c) {
-    struct rdn_low *l = rdn_new(c->arena, struct rdn_low);
+    struct rdn_low *l = rdn_new(c->work, struct rdn_low);
     rdn_low_init(l, c);
+    rdn_ir_reserve(l->ir, c->nexprs);
     list_decls(l);
     l->ir->name = c->file->name;
     l->ir->version = c->file->version;
@@ -66,9 +67,9 @@ struct rdn_ir *rdn_lower(struct rdn_pass *c) {
 }
 
 struct rdn_ir *rdn_lower_expr(struct rdn_pass *c, struct rdn_expr *x, const struct rdn_dsl_binding *b, uint32_t n, rdn_id *ret_root) {
-    struct rdn_low *l = rdn_new(c->arena, struct rdn_low);
+    struct rdn_low *l = rdn_new(c->work, struct rdn_low);
     rdn_low_init(l, c);
-    rdn_id *loc = rdn_new_n(c->arena, rdn_id, n + 1);
+    rdn_id *loc = rdn_new_n(c->work, rdn_id, n + 1);
     for (uint32_t i = 0; i < n; i++)
         loc[i] = rdn_low_const(l, b[i].type, &b[i].val, 0);
     l->loc = loc;
@@ -88,7 +89,7 @@ void rdn_const_eval(struct rdn_pass *c, struct rdn_expr *x, struct rdn_cell *ret
         ret->cause = RDN_DEFINED;
         return;
     }
-    struct rdn_low *l = rdn_new(c->arena, struct rdn_low);
+    struct rdn_low *l = rdn_new(c->work, struct rdn_low);
     rdn_low_init(l, c);
     rdn_id root = rdn_low(l, x);
     struct rdn_scratch scratch;

@@ -9,7 +9,7 @@
 static rdn_id expand(struct rdn_low *l, struct rdn_expr *x) {
     struct rdn_d_fn *fn = x->fn;
     uint32_t n = x->call.n;
-    rdn_id *ids = rdn_new_n(l->c->arena, rdn_id, n + 1), *loc = rdn_new_n(l->c->arena, rdn_id, n + 1);
+    rdn_id *ids = rdn_new_n(l->c->work, rdn_id, n + 1), *loc = rdn_new_n(l->c->work, rdn_id, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         struct rdn_low_bound b = rdn_low_bind(l, rdn_low_as(l, x->call.xs[i], fn->ps.v[i].type));
         ids[i] = b.lead;
@@ -139,7 +139,7 @@ static rdn_id quotient(struct rdn_low *l, struct rdn_expr *x) {
 /* Arguments in order; `as`: in places of that type, NULL: as they are. */
 static rdn_id with_args(struct rdn_low *l, struct rdn_expr *x, enum rdn_op op, const struct rdn_type *as) {
     uint32_t n = x->call.n;
-    rdn_id few[4], *ids = n <= 4 ? few : rdn_new_n(l->c->arena, rdn_id, n);
+    rdn_id few[4], *ids = n <= 4 ? few : rdn_new_n(l->c->work, rdn_id, n);
     for (uint32_t i = 0; i < n; i++)
         ids[i] = as ? rdn_low_as(l, x->call.xs[i], as) : rdn_low(l, x->call.xs[i]);
     if (rdn_op_arity(op) == RDN_NARY)

@@ -102,7 +102,7 @@ static void window(struct rdn_low *l, struct rdn_d_window *d) {
 /* ---- plugins, kernels ---- */
 /* The body is contiguous; parameters, counter and lets are read by index. */
 static void kernel_body(struct rdn_low *l, const struct rdn_d_call *d, struct rdn_call *c) {
-    rdn_id *loc = rdn_new_n(l->c->arena, rdn_id, d->ps.n + 1 + d->lets.n);
+    rdn_id *loc = rdn_new_n(l->c->work, rdn_id, d->ps.n + 1 + d->lets.n);
     c->lets = rdn_new_n(l->c->arena, rdn_id, d->lets.n + 1);
     c->nlets = d->lets.n;
     c->first = l->ir->nodes.n;

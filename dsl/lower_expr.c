@@ -112,8 +112,8 @@ static rdn_id comparison(struct rdn_low *l, struct rdn_expr *x) {
 
 static rdn_id in_set(struct rdn_low *l, struct rdn_expr *x) {
     struct rdn_expr *set = x->bin.b;
-    struct rdn_expr **xs = rdn_new_n(l->c->arena, struct rdn_expr *, set->call.n + 1);
-    rdn_id *ids = rdn_new_n(l->c->arena, rdn_id, set->call.n + 1);
+    struct rdn_expr **xs = rdn_new_n(l->c->work, struct rdn_expr *, set->call.n + 1);
+    rdn_id *ids = rdn_new_n(l->c->work, rdn_id, set->call.n + 1);
     xs[0] = x->bin.a;
     for (uint32_t i = 0; i < set->call.n; i++)
         xs[i + 1] = set->call.xs[i];

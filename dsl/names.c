@@ -46,7 +46,7 @@ void rdn_near_begin(struct rdn_ck *k) { k->near.n = 0; }
 void rdn_near_add(struct rdn_ck *k, const char *s) {
     if (k->near_left) {                                  /* a file of 32,768 wrong names must not compare each with all others */
         k->near_left--;
-        rdn_push_val(k->c->arena, &k->near, s);
+        rdn_push_val(k->c->work, &k->near, s);
     }
 }
 
@@ -104,7 +104,7 @@ static void use_window(struct rdn_ck *k, struct rdn_d_window *w, struct rdn_ctx 
     struct rdn_deps *d = c->deps;
     if (w->d.mark != c->stamp) {
         w->d.mark = c->stamp;
-        rdn_push_val(k->c->arena, &d->wins, w);
+        rdn_push_val(k->c->work, &d->wins, w);
     }
     if (c->ev && w->on == c->ev->d.name && !w->accepted && (!d->last_obs || d->last_obs->d.index < w->d.index))
         d->last_obs = w;
@@ -136,7 +136,7 @@ static struct rdn_expr *foreign_key(struct rdn_ck *k, struct rdn_expr *x, const 
         rdn_raise(k->c, "E0507", x->pos,
                   rdn_arena_printf(k->c->arena, "write %s[…] with the key, or give %s a let of the same name", w->d.name, c->ev->d.name),
                   "%s does not have the key of window '%s'", c->ev->d.name, w->d.name);
-    struct rdn_expr *q = rdn_new(k->c->arena, struct rdn_expr);
+    struct rdn_expr *q = rdn_new(k->c->work, struct rdn_expr);
     q->kind = RDN_X_NAME;
     q->height = 1;
     q->pos = x->pos;
@@ -159,7 +159,7 @@ static void read_key(struct rdn_ck *k, struct rdn_expr *x, struct rdn_d_window *
         return;
     }
     if (c->ev->d.name != w->on) {
-        x->kx = rdn_new_n(k->c->arena, struct rdn_expr *, w->by.n);
+        x->kx = rdn_new_n(k->c->work, struct rdn_expr *, w->by.n);
         x->nkx = w->by.n;
         for (uint32_t i = 0; i < w->by.n; i++)
             x->kx[i] = foreign_key(k, x, w, w->by.v[i], c);
@@ -208,7 +208,7 @@ static rdn_ty let_value(struct rdn_ck *k, struct rdn_expr *x, struct rdn_d_let *
         rdn_raise(k->c, "E0309", x->pos, NULL, "let '%s' depends on itself", x->name.v);
     if (l->d.mark != c->stamp) {
         l->d.mark = c->stamp;
-        rdn_push_val(k->c->arena, &d->lets, l);
+        rdn_push_val(k->c->work, &d->lets, l);
     }
     d->score |= l->deps.score;
     d->host |= l->deps.host;

@@ -28,7 +28,7 @@ struct rdn_tok rdn_p_take(struct rdn_parser *p) {
 
 void rdn_p_note(struct rdn_parser *p, unsigned kind) {
     struct rdn_mark m = { p->t[0].a, (uint8_t)kind };
-    rdn_push_val(p->c->arena, &p->c->marks->list, m);
+    rdn_push_val(p->c->work, &p->c->marks->list, m);
 }
 
 bool rdn_p_accept(struct rdn_parser *p, enum rdn_word w) {
@@ -223,7 +223,7 @@ void rdn_parse_fields(struct rdn_parser *p, rdn_fields *ret, bool optional) {
             rdn_p_refuse(p, "E0712", f.pos, "more than %d fields", RDN_LIM_FIELDS);
         if ((nopt += f.opt) > RDN_LIM_OPTIONAL)
             rdn_p_refuse(p, "E0712", f.pos, "more than %d optional fields", RDN_LIM_OPTIONAL);
-        rdn_push_val(p->c->arena, ret, f);
+        rdn_push_val(p->c->work, ret, f);
     }
     rdn_p_expect(p, RDN_W_RBRACE);
 }
@@ -247,7 +247,7 @@ void rdn_parse_params(struct rdn_parser *p, rdn_plist *ret, bool events) {
             q.type = rdn_parse_type(p);
         if (ret->n == RDN_LIM_PARAMS)
             rdn_p_refuse(p, "E0712", rdn_tok_pos(&t), "more than %d parameters", RDN_LIM_PARAMS);
-        rdn_push_val(p->c->arena, ret, q);
+        rdn_push_val(p->c->work, ret, q);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -265,7 +265,7 @@ static void header_clause(struct rdn_parser *p, struct rdn_file *f) {
     struct rdn_tok t = rdn_p_take(p);
     if (t.word == RDN_W_UNDEFINED) {
         once(p, f->undef, &t);
-        f->undef = rdn_new(p->c->arena, struct rdn_d_act);
+        f->undef = rdn_new(p->c->work, struct rdn_d_act);
         rdn_parse_action(p, f->undef, true);
     } else if (t.word == RDN_W_BUDGET) {
         once(p, f->has_budget, &t);
@@ -305,7 +305,7 @@ static void file(struct rdn_parser *p, struct rdn_file *f) {
         d->index = count[d->kind]++;
         if (f->decls.n == RDN_LIM_DECLS)
             rdn_p_refuse(p, "E0703", rdn_tok_pos(&kw), "more than %d declarations", RDN_LIM_DECLS);
-        rdn_push_val(p->c->arena, &f->decls, d);
+        rdn_push_val(p->c->work, &f->decls, d);
     }
 }
 
@@ -346,14 +346,14 @@ static void parse_file(struct rdn_parser *p, void *ret) {
 }
 
 static struct rdn_parser *parser_on(struct rdn_pass *c, const char *text, uint32_t len) {
-    struct rdn_parser *p = rdn_new(c->arena, struct rdn_parser);
+    struct rdn_parser *p = rdn_new(c->work, struct rdn_parser);
     p->c = c;
     p->lex = (struct rdn_lex){ text, 0, len };
     return p;
 }
 
 struct rdn_file *rdn_parse(struct rdn_pass *c) {
-    struct rdn_file *f = rdn_new(c->arena, struct rdn_file);
+    struct rdn_file *f = rdn_new(c->work, struct rdn_file);
     f->src = c->src;
     f->len = c->len;
     f->name = rdn_ast_name(c, "anon", 4);
@@ -381,7 +381,7 @@ static void parse_type_only(struct rdn_parser *p, void *arg) {
 }
 
 struct rdn_expr *rdn_parse_expr_text(struct rdn_pass *c, const char *text, size_t len, bool constant) {
-    struct one *o = rdn_new(c->arena, struct one);
+    struct one *o = rdn_new(c->work, struct one);
     o->constant = constant;
     rdn_lex_bytes(c, text, (uint32_t)len, false);
     parse_all(c, parse_one, parser_on(c, text, (uint32_t)len), o);
@@ -389,7 +389,7 @@ struct rdn_expr *rdn_parse_expr_text(struct rdn_pass *c, const char *text, size_
 }
 
 const struct rdn_type *rdn_parse_type_text(struct rdn_pass *c, const char *text, size_t len) {
-    struct one *o = rdn_new(c->arena, struct one);
+    struct one *o = rdn_new(c->work, struct one);
     rdn_lex_bytes(c, text, (uint32_t)len, false);
     parse_all(c, parse_type_only, parser_on(c, text, (uint32_t)len), o);
     return o->type;

@@ -10,7 +10,7 @@ void rdn_decl_init(struct rdn_decl *d, struct rdn_parser *p, enum rdn_d_kind kin
 
 /* Declares `T *d` with a new declaration whose name is the next token. */
 #define NEW_DECL(T, KIND)                               \
-    struct T *d = rdn_new(p->c->arena, struct T);       \
+    struct T *d = rdn_new(p->c->work, struct T);       \
     struct rdn_tok name_ = rdn_p_new_name(p);           \
     rdn_decl_init(&d->d, p, KIND, &name_)
 
@@ -63,7 +63,7 @@ static struct rdn_decl *list(struct rdn_parser *p) {
         struct rdn_expr *x = rdn_parse_const(p);
         if (d->xs.n == RDN_LIM_INLINE_LIST)
             rdn_raise(p->c, "E0706", x->pos, "use from \"file\"", "more than %d elements in the file", RDN_LIM_INLINE_LIST);
-        rdn_push_val(p->c->arena, &d->xs, x);
+        rdn_push_val(p->c->work, &d->xs, x);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -81,7 +81,7 @@ static void table_keys(struct rdn_parser *p, struct rdn_d_table *d) {
         k.type = rdn_parse_type(p);
         if (d->keys.n == RDN_LIM_KEYCOLS)
             rdn_p_refuse(p, "E0712", rdn_tok_pos(&t), "more than %d keys", RDN_LIM_KEYCOLS);
-        rdn_push_val(p->c->arena, &d->keys, k);
+        rdn_push_val(p->c->work, &d->keys, k);
     } while (rdn_p_accept(p, RDN_W_COMMA));
 }
 
@@ -99,7 +99,7 @@ static void cells(struct rdn_parser *p, rdn_exprs *ret) {
     uint32_t from = p->stack.n;
     do {
         struct rdn_expr *x = rdn_parse_const(p);
-        rdn_push_val(p->c->arena, &p->stack, x);
+        rdn_push_val(p->c->work, &p->stack, x);
     } while (rdn_p_accept(p, RDN_W_COMMA));
     *ret = rdn_parse_list_end(p, from);
 }
@@ -119,7 +119,7 @@ static void table_rows(struct rdn_parser *p, struct rdn_d_table *d) {
         cells(p, &row.v);
         if (d->rows.n == RDN_LIM_INLINE_LIST)
             rdn_raise(p->c, "E0706", row.pos, "use from \"file\"", "more than %d rows in the file", RDN_LIM_INLINE_LIST);
-        rdn_push_val(p->c->arena, &d->rows, row);
+        rdn_push_val(p->c->work, &d->rows, row);
     }
     rdn_p_expect(p, RDN_W_RBRACE);
 }
@@ -201,7 +201,7 @@ static void session(struct rdn_parser *p, struct rdn_d_calendar *d) {
     struct rdn_tok close = clock_time(p, "a time of day such as 16:00");
     if (rdn_p_accept(p, RDN_W_EXCEPT))
         do
-            rdn_push_val(p->c->arena, &s.except, list_ref(p));
+            rdn_push_val(p->c->work, &s.except, list_ref(p));
         while (rdn_p_accept(p, RDN_W_COMMA));
     if (open.i == close.i || open.i == 24 * 60)
         rdn_p_refuse(p, "E0109", rdn_tok_pos(&open), "session is empty");
@@ -209,7 +209,7 @@ static void session(struct rdn_parser *p, struct rdn_d_calendar *d) {
     s.close = (uint16_t)close.i;
     if (d->ss.n == RDN_LIM_FIELDS)
         rdn_p_refuse(p, "E0712", rdn_tok_pos(&t), "more than %d sessions", RDN_LIM_FIELDS);
-    rdn_push_val(p->c->arena, &d->ss, s);
+    rdn_push_val(p->c->work, &d->ss, s);
 }
 
 static struct rdn_decl *calendar(struct rdn_parser *p) {
@@ -288,7 +288,7 @@ static struct rdn_decl *kernel(struct rdn_parser *p) {
         struct rdn_d_klet l = { .name = rdn_p_name(p, &t), .pos = rdn_tok_pos(&t) };
         rdn_p_expect(p, RDN_W_ASSIGN);
         l.x = rdn_parse_top(p);
-        rdn_push_val(p->c->arena, &d->lets, l);
+        rdn_push_val(p->c->work, &d->lets, l);
     }
     rdn_p_mark(p, RDN_MARK_START);
     rdn_p_expect(p, RDN_W_REDUCE);

@@ -20,7 +20,8 @@ static struct rdn_expr *node(struct rdn_parser *p, enum rdn_x_kind kind, uint32_
         rdn_p_refuse(p, "E0705", pos, "expression has more than %d parts", RDN_LIM_NODES);
     if (kids + 1 > RDN_LIM_HEIGHT)
         rdn_p_refuse(p, "E0702", pos, "expression tree is higher than %d", RDN_LIM_HEIGHT);
-    struct rdn_expr *x = rdn_new(p->c->arena, struct rdn_expr);
+    struct rdn_expr *x = rdn_new(p->c->work, struct rdn_expr);
+    p->c->nexprs++;
     x->kind = kind;
     x->pos = pos;
     x->height = (uint16_t)(kids + 1);
@@ -143,7 +144,7 @@ rdn_exprs rdn_parse_list_end(struct rdn_parser *p, uint32_t from) {
     rdn_exprs xs = { .n = n, .cap = n };
     p->stack.n = from;
     if (n > 0) {
-        xs.v = rdn_new_n(p->c->arena, struct rdn_expr *, n);
+        xs.v = rdn_new_n(p->c->work, struct rdn_expr *, n);
         memcpy(xs.v, p->stack.v + from, n * sizeof *xs.v);
     }
     return xs;
@@ -153,7 +154,7 @@ struct rdn_tok rdn_parse_args(struct rdn_parser *p, rdn_exprs *ret, enum rdn_wor
     uint32_t from = p->stack.n;
     while (!rdn_p_at(p, close)) {
         struct rdn_expr *x = rdn_parse_expr(p);
-        rdn_push_val(p->c->arena, &p->stack, x);
+        rdn_push_val(p->c->work, &p->stack, x);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -311,7 +312,7 @@ static void flush_text(struct message *m) {
     if (m->n == 0)
         return;
     struct rdn_d_part part = { .text = m->text, .len = m->n };
-    rdn_push_val(m->p->c->arena, &m->act->msg, part);
+    rdn_push_val(m->p->c->work, &m->act->msg, part);
     m->text += m->n + 1;                                 /* behind a terminator */
     m->n = 0;
 }
@@ -335,7 +336,7 @@ static void message_expr(struct message *m) {
     struct rdn_d_part part = { .x = rdn_parse_top(&sub) };
     if (sub.t[0].kind != RDN_TOK_EOF)
         rdn_p_refuse(&sub, "E0112", rdn_tok_pos(&sub.t[0]), "one expression per {…}");
-    rdn_push_val(m->p->c->arena, &m->act->msg, part);
+    rdn_push_val(m->p->c->work, &m->act->msg, part);
     m->at = (uint32_t)(close + 1 - m->src);
 }
 

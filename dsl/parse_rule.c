@@ -22,7 +22,7 @@ static void window_keys(struct rdn_parser *p, struct rdn_d_window *w) {
         struct rdn_expr *k = rdn_parse_const(p);
         if (w->by.n == RDN_LIM_KEYCOLS)
             rdn_p_refuse(p, "E0712", k->pos, "more than %d keys", RDN_LIM_KEYCOLS);
-        rdn_push_val(p->c->arena, &w->by, k);
+        rdn_push_val(p->c->work, &w->by, k);
     } while (rdn_p_accept(p, RDN_W_COMMA));
 }
 
@@ -35,7 +35,7 @@ static void window_reset(struct rdn_parser *p, struct rdn_d_window *w, struct rd
     for (uint32_t i = 0; i < w->resets.n; i++)
         if (w->resets.v[i].event == r.event)
             rdn_p_refuse(p, "E0210", pos, "'reset on %s' given twice", r.event);
-    rdn_push_val(p->c->arena, &w->resets, r);
+    rdn_push_val(p->c->work, &w->resets, r);
 }
 
 static void window_evict(struct rdn_parser *p, struct rdn_d_window *w) {
@@ -96,7 +96,7 @@ static bool window_clause(struct rdn_parser *p, enum rdn_word w, unsigned column
 }
 
 struct rdn_decl *rdn_parse_window(struct rdn_parser *p) {
-    struct rdn_d_window *w = rdn_new(p->c->arena, struct rdn_d_window);
+    struct rdn_d_window *w = rdn_new(p->c->work, struct rdn_d_window);
     struct rdn_tok name = rdn_p_new_name(p);
     rdn_decl_init(&w->d, p, RDN_D_WINDOW, &name);
     rdn_p_mark(p, RDN_MARK_CELL);
@@ -171,7 +171,7 @@ static void emit_fields(struct rdn_parser *p, struct rdn_d_act *a) {
         f.x = rdn_parse_top(p);
         if (a->fields.n == RDN_LIM_FIELDS)
             rdn_p_refuse(p, "E0712", f.pos, "more than %d fields", RDN_LIM_FIELDS);
-        rdn_push_val(p->c->arena, &a->fields, f);
+        rdn_push_val(p->c->work, &a->fields, f);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -246,18 +246,18 @@ static void rule_action(struct rdn_parser *p, struct rdn_d_rule *r) {
     if (rdn_p_accept(p, RDN_W_UNDEFINED)) {
         if (r->undef)
             rdn_p_refuse(p, "E0210", pos, "'undefined' given twice");
-        r->undef = rdn_new(p->c->arena, struct rdn_d_act);
+        r->undef = rdn_new(p->c->work, struct rdn_d_act);
         rdn_parse_action(p, r->undef, true);
         return;
     }
     rdn_parse_action(p, &a, false);
     if (r->acts.n == RDN_LIM_ACTIONS)
         rdn_p_refuse(p, "E0712", pos, "more than %d actions", RDN_LIM_ACTIONS);
-    rdn_push_val(p->c->arena, &r->acts, a);
+    rdn_push_val(p->c->work, &r->acts, a);
 }
 
 struct rdn_decl *rdn_parse_rule(struct rdn_parser *p) {
-    struct rdn_d_rule *r = rdn_new(p->c->arena, struct rdn_d_rule);
+    struct rdn_d_rule *r = rdn_new(p->c->work, struct rdn_d_rule);
     struct rdn_tok name = rdn_p_new_name(p);
     rdn_decl_init(&r->d, p, RDN_D_RULE, &name);
     rdn_p_mark(p, RDN_MARK_CELL);

@@ -21,7 +21,7 @@ static void step_fields(struct rdn_parser *p, rdn_efields *ret, const char *what
         struct rdn_d_efield f = { .name = rdn_p_name(p, &t), .pos = rdn_tok_pos(&t) };
         rdn_p_expect(p, RDN_W_COLON);
         f.x = rdn_parse_top(p);
-        rdn_push_val(p->c->arena, ret, f);
+        rdn_push_val(p->c->work, ret, f);
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -36,7 +36,7 @@ static void step_row(struct rdn_parser *p, struct rdn_d_step *s) {
     rdn_p_mark(p, RDN_MARK_TIGHT);
     rdn_p_take(p);
     while (!rdn_p_at(p, RDN_W_RBRACK)) {
-        rdn_push_val(p->c->arena, &s->ks, rdn_parse_top(p));
+        rdn_push_val(p->c->work, &s->ks, rdn_parse_top(p));
         if (!rdn_p_accept(p, RDN_W_COMMA))
             break;
     }
@@ -88,7 +88,7 @@ static void want_emit(struct rdn_parser *p, struct rdn_d_step *s) {
     e.has_fields = rdn_p_at(p, RDN_W_LBRACE);
     if (e.has_fields)
         step_fields(p, &e.fields, NULL);
-    rdn_push_val(p->c->arena, &s->emits, e);
+    rdn_push_val(p->c->work, &s->emits, e);
 }
 
 /* One item behind the verdict; false at the end of the list. */
@@ -108,10 +108,10 @@ static bool want_item(struct rdn_parser *p, struct rdn_d_step *s) {
     else if (rdn_p_at(p, RDN_W_UNDEFINED) && p->t[1].kind == RDN_TOK_ID) {
         rdn_p_take(p);
         struct rdn_tok t = rdn_p_ident(p, "a rule name");
-        rdn_push_val(p->c->arena, &s->undef, ((struct rdn_d_named){ rdn_p_name(p, &t), rdn_tok_pos(&t) }));
+        rdn_push_val(p->c->work, &s->undef, ((struct rdn_d_named){ rdn_p_name(p, &t), rdn_tok_pos(&t) }));
     } else if (is_code_token(p)) {
         struct rdn_tok t = rdn_p_take(p);
-        rdn_push_val(p->c->arena, &s->codes, ((struct rdn_d_named){ rdn_p_name(p, &t), rdn_tok_pos(&t) }));
+        rdn_push_val(p->c->work, &s->codes, ((struct rdn_d_named){ rdn_p_name(p, &t), rdn_tok_pos(&t) }));
     } else
         return false;
     rdn_p_accept(p, RDN_W_COMMA);
@@ -169,7 +169,7 @@ static void step(struct rdn_parser *p, struct rdn_d_step *s) {
 }
 
 struct rdn_decl *rdn_parse_test(struct rdn_parser *p) {
-    struct rdn_d_test *t = rdn_new(p->c->arena, struct rdn_d_test);
+    struct rdn_d_test *t = rdn_new(p->c->work, struct rdn_d_test);
     struct rdn_tok name = rdn_p_string(p, "the name of the test");
     rdn_decl_init(&t->d, p, RDN_D_TEST, &name);
     rdn_p_expect(p, RDN_W_LBRACE);
@@ -180,7 +180,7 @@ struct rdn_decl *rdn_parse_test(struct rdn_parser *p) {
         step(p, &s);
         if (t->steps.n == RDN_LIM_STEPS)
             rdn_p_refuse(p, "E0712", pos, "too many test steps");
-        rdn_push_val(p->c->arena, &t->steps, s);
+        rdn_push_val(p->c->work, &t->steps, s);
     }
     rdn_p_expect(p, RDN_W_RBRACE);
     return &t->d;

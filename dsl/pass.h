@@ -11,18 +11,20 @@
  * RDN_POISON leaves without a diagnostic: the declaration only uses one that already failed. */
 struct rdn_guard { jmp_buf jb; struct rdn_guard *up; };
 struct rdn_pass {
-    struct rdn_arena *arena; struct rdn_types *types; struct rdn_syms *syms;
+    struct rdn_arena *arena, *work;                      /* what the rule set keeps (texts, constants, the IR); what ends with the passes: the tree */
+    struct rdn_types *types; struct rdn_syms *syms;
     const struct rdn_dsl_options *opt;
     const char *src; uint32_t len;
     struct rdn_map names; RDN_VEC(rdn_name) name_list;   /* interning of identifiers */
     RDN_VEC(uint32_t) lines;                             /* offsets where lines of src begin; built by rdn_linecol */
     RDN_VEC(struct rdn_dsl_diag) diags, warns;
     struct rdn_guard *guard; struct rdn_dsl_diag raised; bool poisoned;
-    struct rdn_file *file;
+    struct rdn_file *file; uint32_t nexprs;              /* parsed so far: about as many nodes will be lowered */
     struct rdn_marks *marks;                             /* fmt.c: the parser notes what the text alone does not say; NULL otherwise */
     jmp_buf out; int fatal;                              /* rdn_give_up leaves through out; arena->oom points to it as well */
 };
-void rdn_pass_init(struct rdn_pass *, struct rdn_arena *, struct rdn_types *, struct rdn_syms *, const char *src, uint32_t len);
+void rdn_pass_init(struct rdn_pass *, struct rdn_arena *arena, struct rdn_arena *work, struct rdn_types *, struct rdn_syms *, const char *src,
+                   uint32_t len);
 #define RDN_TRY(c, g) if ((g).up = (c)->guard, (c)->guard = &(g), setjmp((g).jb) == 0)
 #define RDN_DONE(c, g) ((c)->guard = (g).up)             /* at the end of the try part; the raiser does it otherwise */
 __attribute__((noreturn, format(printf, 5, 6)))

@@ -2,6 +2,7 @@
  * warn.c: warnings of a good file (LANGUAGE.md 16): unused declarations, constant conditions, unreachable thresholds,
  * contradictory verdicts, integer division. They stop nothing. */
 #include "dsl/check.h"
+#include <string.h>
 
 static void unused(struct rdn_ck *k, const struct rdn_decl *d) {
     const unsigned kinds = RDN_BIT(RDN_D_PARAM) | RDN_BIT(RDN_D_LIST) | RDN_BIT(RDN_D_TABLE) | RDN_BIT(RDN_D_CALENDAR) | RDN_BIT(RDN_D_FN) |
@@ -66,25 +67,44 @@ static int verdict_of(const struct rdn_d_rule *r) {
     return -1;
 }
 
-/* Same event, priority, kind and condition, another verdict: the first such rule is the one to name. */
-static void contradiction(struct rdn_ck *k, const struct rdn_d_rule *r, struct rdn_map *seen) {
+/* Rules that could contradict each other: of one event, priority and kind. */
+struct rivals { uint32_t event; int32_t prio; uint32_t shadow; };
+static struct rivals rivals_of(const struct rdn_d_rule *r) { return (struct rivals){ r->event, r->prio, r->shadow }; }
+
+/* Which verdicts each group gives, one bit each: most groups have one, and then no condition has to be looked at. */
+static void note_verdict(struct rdn_ck *k, const struct rdn_d_rule *r, struct rdn_map *groups) {
     const int verdict = verdict_of(r);
+    const struct rivals g = rivals_of(r);
     if (verdict < 0)
         return;
+    const uint32_t was = rdn_map_get(groups, &g, sizeof g);
+    if (was == RDN_MAP_NONE)
+        rdn_map_put(groups, memcpy(rdn_new(k->c->work, struct rivals), &g, sizeof g), sizeof g, RDN_BIT(verdict));
+    else if (!(was & RDN_BIT(verdict)))
+        rdn_map_set(groups, &g, sizeof g, was | RDN_BIT(verdict));
+}
+
+/* Same group and condition, another verdict: the first such rule is the one to name. */
+static void contradiction(struct rdn_ck *k, const struct rdn_d_rule *r, const struct rdn_map *groups, struct rdn_map *seen) {
+    const int verdict = verdict_of(r);
+    const struct rivals g = rivals_of(r);
+    if (verdict < 0 || rdn_map_get(groups, &g, sizeof g) == RDN_BIT(verdict))
+        return;
     k->buf.n = 0;
-    rdn_buf_printf(&k->buf, "%u %d %d ", r->event, r->prio, r->shadow);
+    rdn_buf_put(&k->buf, (const char *)&g, sizeof g);
     rdn_canon_put(k, r->when);
     const uint32_t at = rdn_map_get(seen, k->buf.p, k->buf.n);
     if (at == RDN_MAP_NONE)
-        rdn_map_put(seen, rdn_arena_strndup(k->c->arena, k->buf.p, k->buf.n), k->buf.n, r->d.index);
+        rdn_map_put(seen, rdn_arena_strndup(k->c->work, k->buf.p, k->buf.n), k->buf.n, r->d.index);
     else if (verdict_of(k->rules.v[at]) != verdict)
         rdn_warn(k->c, "W0904", r->d.pos, NULL, "rules '%s' and '%s' have the same condition and priority but different verdicts",
                  k->rules.v[at]->d.name, r->d.name);
 }
 
 void rdn_ck_warnings(struct rdn_ck *k) {
-    struct rdn_map seen;
-    rdn_map_init(&seen, k->c->arena);
+    struct rdn_map seen, groups;
+    rdn_map_init(&seen, k->c->work);
+    rdn_map_init(&groups, k->c->work);
     for (uint32_t i = 0; i < k->f->decls.n; i++) {
         const struct rdn_decl *d = k->f->decls.v[i];
         unused(k, d);
@@ -93,10 +113,12 @@ void rdn_ck_warnings(struct rdn_ck *k) {
         else if (d->kind == RDN_D_FN)
             walk(k, ((const struct rdn_d_fn *)d)->x);
     }
+    for (uint32_t i = 0; i < k->rules.n; i++)
+        note_verdict(k, k->rules.v[i], &groups);
     for (uint32_t i = 0; i < k->rules.n; i++) {
         const struct rdn_d_rule *r = k->rules.v[i];
         constant_condition(k, r);
-        contradiction(k, r, &seen);
+        contradiction(k, r, &groups, &seen);
         walk(k, r->when);
     }
 }

@@ -38,10 +38,10 @@ static void put_hex(struct rdn_buf *b, const char *sign, uint64_t v) {
 
 static void put_type(struct rdn_ck *k, rdn_ty t) {
     while (k->type_names.n <= t->index)
-        rdn_push_val(k->c->arena, &k->type_names, NULL);
+        rdn_push_val(k->c->work, &k->type_names, NULL);
     const char **name = &k->type_names.v[t->index];
     if (!*name)
-        *name = rdn_type_name(k->c->arena, t);
+        *name = rdn_type_name(k->c->work, t);
     rdn_buf_puts(&k->buf, *name);
 }
 

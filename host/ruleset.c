@@ -154,8 +154,8 @@ static int index_names(struct redan_ruleset *rs) {
 }
 
 /* The limits of LANGUAGE.md chapter 15 bound each declaration, and thousands of them multiply: a hostile file ends here, with NOMEM,
- * and not where the machine's memory does. 10,000 rules of five clauses take
- * 75 MB of it. */
+ * and not where the machine's memory does. The bound holds for what the rule set keeps and for the passes' working memory each;
+ * 10,000 rules of four clauses keep 10 MiB. */
 #define RULESET_BYTES_MAX ((size_t)2 << 30)
 
 static int read_text(struct redan_ruleset *rs, const char *name, const char *text, size_t len, const redan_compilation *c, redan_error *reterr) {

@@ -56,18 +56,27 @@ enum rdn_cell_type rdn_cell_of(const struct rdn_type *t) {
     return RDN_TY_I64;
 }
 
-struct rdn_ir *rdn_ir_new(struct rdn_arena *arena, struct rdn_syms *syms) {
+struct rdn_ir *rdn_ir_new(struct rdn_arena *arena, struct rdn_syms *syms) { return rdn_ir_new_in(arena, arena, syms); }
+struct rdn_ir *rdn_ir_new_in(struct rdn_arena *arena, struct rdn_arena *work, struct rdn_syms *syms) {
     struct rdn_ir *ir = rdn_new(arena, struct rdn_ir);
     ir->arena = arena;
+    ir->work = work;
     ir->syms = syms;
     ir->types = rdn_types_new(arena);
-    ir->interned = rdn_new(arena, struct rdn_map);
-    rdn_map_init(ir->interned, arena);
+    ir->interned = rdn_new(work, struct rdn_map);
+    rdn_map_init(ir->interned, work);
     ir->name = ir->file = ir->source = "";
-    rdn_push(arena, &ir->nodes);                         /* ids and spans count from 1, so that 0 can mean none */
-    rdn_push_val(arena, &ir->ltypes, rdn_type_simple(ir->types, RDN_K_NONE)->index);
-    rdn_push(arena, &ir->spans);
+    rdn_push(work, &ir->nodes);                          /* ids and spans count from 1, so that 0 can mean none */
+    rdn_push_val(work, &ir->ltypes, rdn_type_simple(ir->types, RDN_K_NONE)->index);
+    rdn_push(work, &ir->spans);
     return ir;
+}
+
+void rdn_ir_reserve(struct rdn_ir *ir, uint32_t nodes) {
+    uint32_t n = nodes + nodes / 8 + 64;                 /* conversions, constants of fns */
+    rdn_reserve(ir->work, &ir->nodes, n);
+    rdn_reserve(ir->work, &ir->ltypes, n);
+    rdn_reserve(ir->work, &ir->spans, n);
 }
 
 uint32_t rdn_ir_span(struct rdn_ir *ir, uint32_t a, uint32_t b) {
@@ -75,7 +84,7 @@ uint32_t rdn_ir_span(struct rdn_ir *ir, uint32_t a, uint32_t b) {
     const struct rdn_span *last = &ir->spans.v[ir->spans.n - 1];
     if (ir->spans.n > 1 && last->a == a && last->b == b)
         return ir->spans.n - 1;
-    struct rdn_span *s = rdn_push(ir->arena, &ir->spans);
+    struct rdn_span *s = rdn_push(ir->work, &ir->spans);
     s->a = a;
     s->b = b;
     return ir->spans.n - 1;
@@ -118,28 +127,30 @@ uint32_t rdn_ir_const(struct rdn_ir *ir, enum rdn_cell_type type, unsigned scale
         else
             memcpy(head.val, &val->i, sizeof val->i);
     }
-    unsigned char *key = rdn_arena_alloc(ir->arena, sizeof head + len);
+    unsigned char few[128], *key = sizeof head + len <= sizeof few ? few : rdn_arena_alloc(ir->work, sizeof head + len);
     memcpy(key, &head, sizeof head);
     if (len)
         memcpy(key + sizeof head, data, len);
     uint32_t at = rdn_map_get(ir->interned, key, sizeof head + len);
     if (at != RDN_MAP_NONE)
         return at;
-    struct rdn_const *c = rdn_push(ir->arena, &ir->consts);
+    struct rdn_const *c = rdn_push(ir->work, &ir->consts);
     *c = (struct rdn_const){ (uint8_t)type, (uint8_t)scale, ltype, *val };
     c->val.gen = 0;
     c->val.span = 0;
     if (data || type == RDN_TY_STR)
         const_own(ir->arena, type, data, len, &c->val);
+    if (key == few)
+        key = memcpy(rdn_arena_alloc(ir->work, sizeof head + len), few, sizeof head + len);
     rdn_map_put(ir->interned, key, sizeof head + len, ir->consts.n - 1);
     return ir->consts.n - 1;
 }
 
 rdn_id rdn_ir_node(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type, unsigned scale, const struct rdn_type *ltype,
                    rdn_id a, rdn_id b, rdn_id c, uint32_t aux, uint32_t span, unsigned flags) {
-    struct rdn_node *n = rdn_push(ir->arena, &ir->nodes);
+    struct rdn_node *n = rdn_push(ir->work, &ir->nodes);
     *n = (struct rdn_node){ (uint8_t)op, (uint8_t)type, (uint8_t)scale, (uint8_t)flags, a, b, c, aux, span };
-    rdn_push_val(ir->arena, &ir->ltypes, ltype->index);
+    rdn_push_val(ir->work, &ir->ltypes, ltype->index);
     return ir->nodes.n - 1;
 }
 
@@ -147,7 +158,7 @@ rdn_id rdn_ir_node_n(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type,
                      const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags) {
     uint32_t first = ir->args.n;
     for (uint32_t i = 0; i < nargs; i++)
-        rdn_push_val(ir->arena, &ir->args, args[i]);
+        rdn_push_val(ir->work, &ir->args, args[i]);
     return rdn_ir_node(ir, op, type, scale, ltype, first, nargs, c, aux, span, flags);
 }
 
@@ -251,8 +262,28 @@ static void list_checked(struct rdn_ir *ir, struct rdn_event *ev) {
     }
 }
 
+/* The grown arrays leave the work arena. */
+static void *exact(struct rdn_ir *ir, const void *v, uint32_t n, uint32_t *cap, size_t size) {
+    void *p = rdn_arena_alloc(ir->arena, n * size);
+    if (n)
+        memcpy(p, v, n * size);
+    *cap = n;
+    return p;
+}
+static void move_out(struct rdn_ir *ir) {
+    ir->nodes.v = exact(ir, ir->nodes.v, ir->nodes.n, &ir->nodes.cap, sizeof *ir->nodes.v);
+    ir->ltypes.v = exact(ir, ir->ltypes.v, ir->ltypes.n, &ir->ltypes.cap, sizeof *ir->ltypes.v);
+    ir->args.v = exact(ir, ir->args.v, ir->args.n, &ir->args.cap, sizeof *ir->args.v);
+    ir->spans.v = exact(ir, ir->spans.v, ir->spans.n, &ir->spans.cap, sizeof *ir->spans.v);
+    ir->consts.v = exact(ir, ir->consts.v, ir->consts.n, &ir->consts.cap, sizeof *ir->consts.v);
+    ir->work = ir->arena;
+    ir->interned = NULL;
+}
+
 void rdn_ir_seal(struct rdn_ir *ir) {
     inherit_flags(ir);
+    if (ir->work != ir->arena)
+        move_out(ir);
     struct lists (*by)[4] = rdn_arena_alloc(ir->arena, sizeof *by * (ir->nevents + 1));
     index_events(ir, by, false);
     index_events(ir, by, true);

@@ -187,7 +187,7 @@ struct rdn_test { const char *name; uint32_t span; struct rdn_step *steps; uint3
 /* ---- the rule set ---- */
 #define RDN_SLICE(T, name) T *name; uint32_t n##name
 struct rdn_ir {
-    struct rdn_arena *arena;                             /* owns everything below */
+    struct rdn_arena *arena, *work;                      /* owns everything below; where arrays grow until the seal */
     struct rdn_types *types;
     struct rdn_syms *syms;                               /* borrowed: the engine's */
     const char *name; uint32_t version;
@@ -220,12 +220,16 @@ struct rdn_ir {
 /* builder (ir.c): appends a node; operands must exist already. The _n form copies the operands to args. The arena must have .oom
  * set: nothing here returns NULL. [any], one thread at a time */
 struct rdn_ir *rdn_ir_new(struct rdn_arena *, struct rdn_syms *);
+/* What only building needs goes to `work`, which must live until the seal: then the arrays are copied to the arena, exactly as long
+ * as they are. */
+struct rdn_ir *rdn_ir_new_in(struct rdn_arena *, struct rdn_arena *work, struct rdn_syms *);
 uint32_t rdn_ir_span(struct rdn_ir *, uint32_t a, uint32_t b);
 uint32_t rdn_ir_const(struct rdn_ir *, enum rdn_cell_type, unsigned scale, const struct rdn_type *, const struct rdn_cell *);  /* shared by value */
 rdn_id rdn_ir_node(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned scale, const struct rdn_type *ltype,
                    rdn_id a, rdn_id b, rdn_id c, uint32_t aux, uint32_t span, unsigned flags);
 rdn_id rdn_ir_node_n(struct rdn_ir *, enum rdn_op, enum rdn_cell_type, unsigned scale, const struct rdn_type *ltype,
                      const rdn_id *args, uint32_t nargs, uint32_t c, uint32_t aux, uint32_t span, unsigned flags);
+void rdn_ir_reserve(struct rdn_ir *, uint32_t nodes);    /* about as many will come */
 void rdn_ir_seal(struct rdn_ir *);                       /* per-event index lists, inherited flags */
 /* ir_hash.c: BLAKE2b-256 of everything but file and source, and of the tz version. A fifth of compiling a file: worked out for
  * who asks. The arena's .oom takes a failure. */

@@ -248,7 +248,7 @@ static void one(const char *src, uint32_t len) {
     struct rdn_arena arena;
     struct rdn_guard g;
     rdn_arena_init(&arena, &rdn_libc_mem);
-    rdn_pass_init(&c, &arena, rdn_types_new(&arena), NULL, src, len);
+    rdn_pass_init(&c, &arena, &arena, rdn_types_new(&arena), NULL, src, len);
     RDN_TRY(&c, g) {
         tree(rdn_parse(&c));
         RDN_DONE(&c, g);

@@ -12,7 +12,7 @@ static struct rdn_pass pass;
 static void begin(const char *src) {
     rdn_arena_fini(&arena);
     rdn_arena_init(&arena, &rdn_libc_mem);
-    rdn_pass_init(&pass, &arena, rdn_types_new(&arena), NULL, src, (uint32_t)strlen(src));
+    rdn_pass_init(&pass, &arena, &arena, rdn_types_new(&arena), NULL, src, (uint32_t)strlen(src));
 }
 
 static void words_are_sorted(void **state) {
