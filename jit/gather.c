@@ -107,15 +107,30 @@ static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, boo
     return good;
 }
 
+static void items_by_table(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    rdn_preds_run(r->ev->item_preds, &r->at->items, r->block, f->head.row, NULL, NULL);
+    for (uint32_t i = 0; i < pl->items.n; i++) {
+        uint32_t bit = pl->nrules + i;
+        if (rdn_preds_item(r->ev->item_preds, &r->at->items, i, rdn_slot_at(r->block, pl->nodes.v[pl->items.v[i]].slot)))
+            continue;
+        r->taint[bit / 64] |= 1ull << bit % 64;
+        *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
+    }
+}
 void rdn_run_items(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     r->items_done = true;
-    rdn_run_native(f, r->ev->operands);
+    if (r->ev->operands)
+        rdn_run_native(f, r->ev->operands);
+    else
+        items_by_table(f);
 }
 
 /* ---- keys ---- */
-/* Some part has several words, or is an item, or may be undefined. */
-static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
+/* Some part has several words, or is an item, or may be undefined. An item without a value may have one for interp. */
+static __attribute__((noinline)) uint8_t make_any_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
     const struct rdn_keypart *part = &pl->parts.v[pl->keys.v[k].at], *end = part + pl->keys.v[k].n;
     rdn_key_begin(key);
     for (; part < end; part++) {
@@ -123,20 +138,20 @@ static __attribute__((noinline)) bool make_any_key(struct rdn_frame *f, const st
         int64_t v;
         if (part->from.load == RDN_LOAD_SLOW) {
             if (!operand_slow(f, part->from.pid, &c))
-                return false;
+                return RDN_SLOT_UNDEF;
             rdn_key_add(key, part->type, &c);
         } else {
             if (!operand_word(f, &part->from, &v))
-                return false;
+                return RDN_SLOT_ASK;
             key->w[key->words++] = (uint64_t)v;
         }
     }
     rdn_key_end(key);
-    return true;
+    return RDN_SLOT_VALUE;
 }
 /* Words of the row, whatever their types: a valid row holds no unknown sym. Calls nothing that comes back here, so that the
  * common path saves no registers. */
-static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
+static __attribute__((noinline)) uint8_t make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
     const struct rdn_unit_event *ev = ((const struct rdn_run *)f->x)->ev;
     const struct rdn_keyform *form = &ev->keys[k];
     const struct rdn_keyload *l = form->load;
@@ -149,17 +164,20 @@ static __attribute__((noinline)) bool make_key(struct rdn_frame *f, uint32_t k, 
     key->words = n;
     key->absent = false;
     key->hash = rdn_key_hash(key->w, n);
-    return true;
+    return RDN_SLOT_VALUE;
 }
+static inline struct rdn_key_slot *key_slot(const struct rdn_run *r, uint32_t k) { return (struct rdn_key_slot *)(void *)(r->keys + k * r->key_bytes); }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_run *r = f->x;
-    struct rdn_key_slot *s = (struct rdn_key_slot *)(void *)(r->keys + k * r->key_bytes);
+    struct rdn_key_slot *s = key_slot(r, k);
     if (s->gen != r->gen) {
         s->gen = r->gen;
-        s->good = make_key(f, k, &s->key);
+        s->state = make_key(f, k, &s->key);
     }
-    return s->good ? &s->key : NULL;
+    return s->state == RDN_SLOT_VALUE ? &s->key : NULL;
 }
+/* Why there is no value at this key: the key has none, or nothing is there. */
+static uint8_t nothing_at(const struct rdn_run *r, uint32_t k) { return key_slot(r, k)->state == RDN_SLOT_ASK ? RDN_SLOT_ASK : RDN_SLOT_UNDEF; }
 
 /* ---- gathers ---- */
 static inline void ask_window(struct rdn_frame *f, uint32_t window, const struct rdn_key *k, struct rdn_cell *c) {
@@ -168,15 +186,16 @@ static inline void ask_window(struct rdn_frame *f, uint32_t window, const struct
     else
         f->helpers.wread(f->lane, window, k, false, c);
 }
-static bool read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+static uint8_t state_of(const struct rdn_cell *c) { return c->cause ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE; }
+static uint8_t read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
     const struct rdn_key *k = key_of(f, g->key);
     if (!k)
-        return false;
+        return nothing_at(f->x, g->key);
     if (g->kind == RDN_G_WREAD)
         ask_window(f, g->index, k, c);
     else
         f->helpers.wread(f->lane, g->index, k, true, c);
-    return !c->cause;
+    return state_of(c);
 }
 /* Columns of one row stand together in most conditions: the last row found is kept. */
 struct last_row { uint32_t table, key; const struct rdn_cell *vals; };
@@ -189,61 +208,74 @@ static inline const struct rdn_cell *row_at(struct rdn_frame *f, uint32_t table,
     }
     return last->vals;
 }
-static bool read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
+static uint8_t read_row(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
     const struct rdn_cell *row = row_at(f, g->index, g->key, last);
     if (!row)
-        return false;
+        return nothing_at(f->x, g->key);
     *c = row[g->column];
-    return !c->cause;
+    return state_of(c);
 }
-static bool gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
+/* The value that a list or calendar is asked about. */
+static uint8_t asked_value(struct rdn_frame *f, rdn_pid p, struct rdn_cell *x) {
+    const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[p];
+    if (!operand_slow(f, p, x))
+        return rdn_pnode_leaf(n) ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
+    return n->type == RDN_TY_F64 && x->f != x->f ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE;
+}
+static uint8_t gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
     struct rdn_cell x;
+    uint8_t state;
     switch ((enum rdn_gather_kind)g->kind) {
-    case RDN_G_FIELD: return rdn_load_field(f, g->index, c);
+    case RDN_G_FIELD: return rdn_load_field(f, g->index, c) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
     case RDN_G_WREAD: case RDN_G_WPREV: return read_window(f, g, c);
     case RDN_G_ROW: return read_row(f, g, last, c);
-    case RDN_G_INLIST:
-        if (!operand_slow(f, g->operand, &x))
-            return false;
-        if (((struct rdn_run *)f->x)->ev->plan->nodes.v[g->operand].type == RDN_TY_F64 && x.f != x.f)
-            return false;
-        c->i = f->helpers.inlist(f->lane, g->index, &x);
+    case RDN_G_INLIST: case RDN_G_INCAL:
+        state = asked_value(f, g->operand, &x);
+        if (state == RDN_SLOT_VALUE)
+            c->i = g->kind == RDN_G_INLIST ? f->helpers.inlist(f->lane, g->index, &x) : f->helpers.incal(f->lane, g->index, x.i);
         c->cause = RDN_DEFINED;
-        return true;
-    case RDN_G_INCAL:
-        if (!operand_slow(f, g->operand, &x))
-            return false;
-        c->i = f->helpers.incal(f->lane, g->index, x.i);
-        c->cause = RDN_DEFINED;
-        return true;
+        return state;
     case RDN_G_INTERP:
         last->table = UINT32_MAX;                        /* it may read rows itself; a lane promises the last one only */
         rdn_interp_value(f, g->src, c);
-        return !c->cause;
+        return state_of(c);
     }
-    return false;
+    return RDN_SLOT_ASK;
 }
-/* `??` and defined() count NaN as missing. */
-static bool answer_else(struct rdn_frame *f, const struct rdn_gather *g, bool good, struct rdn_cell *c) {
-    good = good && !(g->nan_is_none && c->f != c->f);
+/* `??` and defined() count NaN as missing. Whether what interp must be asked for has a value, they do not know. */
+static uint8_t answer_else(struct rdn_frame *f, const struct rdn_gather *g, uint8_t state, struct rdn_cell *c) {
+    bool good = state == RDN_SLOT_VALUE && !(g->nan_is_none && c->f != c->f);
+    if (state == RDN_SLOT_ASK)
+        return state;
     if (g->is_defined) {
         c->i = good;
-        return true;
+        return RDN_SLOT_VALUE;
     }
-    return good || operand_slow(f, g->els, c);
+    return good || operand_slow(f, g->els, c) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
 }
-static void no_value(struct rdn_run *r, const struct rdn_gather *g) {
+static void no_value(struct rdn_run *r, const struct rdn_gather *g, uint8_t state) {
     *rdn_slot_at(r->block, g->slot) = 0;
+    r->at->states[g->slot] = state;
     rdn_taint_set(r, g->dep);
 }
 static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last) {
     struct rdn_run *r = f->x;
     struct rdn_cell c;
-    bool good = gather_value(f, g, last, &c);
+    uint8_t state = gather_value(f, g, last, &c);
     if (g->has_else || g->is_defined)
-        good = answer_else(f, g, good, &c);
-    if (!good || !rdn_slot_store(r->block, g->slot, g->type, &c))
-        no_value(r, g);
+        state = answer_else(f, g, state, &c);
+    if (state == RDN_SLOT_VALUE && !rdn_slot_store(r->block, g->slot, g->type, &c))
+        state = RDN_SLOT_ASK;
+    if (state != RDN_SLOT_VALUE)
+        no_value(r, g, state);
+}
+/* A window or row gave nothing that the slot can hold. */
+static __attribute__((noinline)) void no_fill(struct rdn_run *r, const struct rdn_fill *s, const struct rdn_cell *v) {
+    uint8_t state = !v ? nothing_at(r, s->key) : v->cause ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
+    if (state == RDN_SLOT_UNDEF && s->has_els)
+        *(int64_t *)(void *)(r->block + s->slot) = s->els;
+    else
+        no_value(r, s->of, state);
 }
 static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
     int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
@@ -277,13 +309,10 @@ void rdn_run_fills(struct rdn_frame *f) {
             other_fill(f, s, &last);
             continue;
         }
-        int64_t *slot = (int64_t *)(void *)(r->block + s->slot);
         if (v && !v->cause && (!s->wide || rdn_fits_i64(v->d)))
-            *slot = v->i;                                /* a float's bits and the word of a decimal, too */
-        else if (s->has_els && !(v && !v->cause))
-            *slot = s->els;
+            *(int64_t *)(void *)(r->block + s->slot) = v->i;     /* a float's bits and the word of a decimal, too */
         else
-            no_value(r, s->of);
+            no_fill(r, s, v);
     }
 }
 

@@ -18,12 +18,32 @@ static size_t slot_bytes(const struct rdn_unit *u) {
     return round64(offsetof(struct rdn_key_slot, key) + offsetof(struct rdn_key, w) + 8 * ((size_t)u->key_words + 1));
 }
 
+static size_t preds_bytes(const struct rdn_preds *p) { return p ? round64(rdn_preds_bytes(p)) : 0; }
+static size_t event_bytes(const struct rdn_unit_event *ev) {
+    return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
+}
+static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_pred_cells *ret) {
+    if (p)
+        rdn_preds_init(p, *memory, ret);
+    *memory += preds_bytes(p);
+}
+static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct rdn_block *ret) {
+    const struct rdn_plan *pl = ev->plan;
+    *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
+    ret->states = p += rdn_block_bytes(pl);
+    p += round64(pl->nslots);
+    open_preds(ev->preds, &p, &ret->rules);
+    open_preds(ev->item_preds, &p, &ret->items);
+    return p;
+}
+
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
     size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct rdn_block)), keys = slot_bytes(u) * u->max_keys, n;
-    n = 64 + head + ptrs + keys;
+    size_t ask = round64(8 * (size_t)f->words);
+    n = 64 + head + ptrs + ask + keys;
     for (uint32_t e = 0; e < events; e++)
-        n += rdn_block_bytes(u->events[e].plan);
+        n += event_bytes(&u->events[e]);
     void *memory = rdn_zalloc(f->mem, n);
     if (!memory)
         return rdn_fail(reterr, NOMEM, "", "frame");
@@ -31,13 +51,11 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     struct rdn_run *r = (struct rdn_run *)(void *)p;
     *r = (struct rdn_run){.unit = u, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
     r->blocks = (struct rdn_block *)(void *)(p += head);
-    r->keys = p += ptrs;
+    r->ask = (uint64_t *)(void *)(p += ptrs);
+    r->keys = p += ask;
     p += keys;
-    for (uint32_t e = 0; e < events; e++) {
-        const struct rdn_plan *pl = u->events[e].plan;
-        r->blocks[e] = (struct rdn_block){p, (uint64_t *)(void *)(p + rdn_block_taint(pl)), (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
-        p += rdn_block_bytes(pl);
-    }
+    for (uint32_t e = 0; e < events; e++)
+        p = open_block(&u->events[e], p, &r->blocks[e]);
     f->x = r;
     rdn_run_params(f);
     return 0;
@@ -90,12 +108,15 @@ void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
 }
 
 /* ---- rules ---- */
-static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits) {
+/* Each rule of `bits` through interp; cold: native code gave them back. */
+static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits, bool cold) {
     const struct rdn_event *ev = &f->head.ir->events[f->head.event];
+    struct rdn_run_counts *counts = &((struct rdn_run *)f->x)->counts;
     for (; bits; bits &= bits - 1) {
         unsigned b = (unsigned)__builtin_ctzll(bits);
         struct rdn_cell c;
         rdn_interp_rule(f, ev->rules[w * 64 + b], &c);
+        counts->cold[c.cause] += cold;
         if (c.cause) {
             f->head.undef[w] |= 1ull << b;
             f->head.any_undef = true;
@@ -104,43 +125,96 @@ static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits) {
         }
     }
 }
+/* Read by other threads, written by this one. */
+static void count_tainted(struct rdn_run *r, uint64_t bits) {
+    __atomic_store_n(&r->counts.tainted, r->counts.tainted + (unsigned)__builtin_popcountll(bits), __ATOMIC_RELAXED);
+}
 /* Bits of rules in word w of the taint words; behind them come those of items. */
 static uint64_t rule_bits(const struct rdn_plan *pl, uint32_t w) {
     return w + 1 < pl->words || !(pl->nrules % 64) ? UINT64_MAX : (1ull << pl->nrules % 64) - 1;
 }
-static void early_rules(struct rdn_frame *f) {
+/* Rules of word w that interp does not run anyway. */
+static uint64_t own_rules(const struct rdn_plan *pl, uint32_t w) { return rule_bits(pl, w) & ~(pl->interp[w] | pl->interp[pl->words + w]); }
+
+/* One pass of the predicates, for all rules or for the tainted ones. What it finds undefined is; what it cannot say is interp's. */
+static void rules_by_table(struct rdn_frame *f, bool all) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    const uint64_t *fired = r->fired, *taint = r->taint;
-    if (r->ev->operands)
-        rdn_need_items(f);
-    rdn_run_fills(f);
-    if (r->ev->rules)
-        rdn_run_native(f, r->ev->rules);
-    if (!(*rdn_run_flags(r) & RDN_BLOCK_TAINT) && !pl->any_early) {
-        for (uint32_t w = 0; w < pl->words; w++)
-            f->head.fired[w] |= fired[w];
+    const uint8_t *states = *rdn_run_flags(r) & RDN_BLOCK_TAINT ? r->at->states : NULL;
+    memset(r->ask, 0, 8 * (size_t)pl->words);
+    rdn_preds_run(r->ev->preds, &r->at->rules, r->block, f->head.row, states, r->ask);
+    for (uint32_t w = 0; w < pl->words; w++) {
+        uint64_t own = own_rules(pl, w), open = all ? own : own & r->taint[w], yes, undef, again;
+        rdn_preds_word(r->ev->preds, &r->at->rules, w, &yes, &undef);
+        undef &= open;
+        again = undef & r->ask[w];
+        undef &= ~again;
+        f->head.fired[w] |= (yes & open) | (r->fired[w] & own & ~open);
+        f->head.undef[w] |= undef;
+        f->head.any_undef |= undef != 0;
+        r->counts.undef += (unsigned)__builtin_popcountll(undef);
+        count_tainted(r, all ? again : open);
+        interp_bits(f, w, again, true);
+        interp_bits(f, w, pl->interp[w], false);
+    }
+}
+/* So many tainted rules that a pass over all is cheaper than interp for each. */
+static bool many_tainted(const struct rdn_run *r) {
+    const struct rdn_plan *pl = r->ev->plan;
+    uint32_t n = 0, most = pl->nrules / 20 > 8 ? pl->nrules / 20 : 8;
+    if (!r->ev->preds)
+        return false;
+    for (uint32_t w = 0; w < pl->words && n <= most; w++)
+        n += (unsigned)__builtin_popcountll(r->taint[w] & own_rules(pl, w));
+    return n > most;
+}
+static __attribute__((noinline)) void drain(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    if (many_tainted(r)) {
+        r->counts.passes++;
+        rules_by_table(f, false);
         return;
     }
     for (uint32_t w = 0; w < pl->words; w++) {
-        uint64_t open = (taint[w] & rule_bits(pl, w)) & ~(pl->interp[w] | pl->interp[pl->words + w]);
-        f->head.fired[w] |= fired[w] & ~open & ~pl->interp[w];
-        /* Read by other threads, written by this one. */
-        __atomic_store_n(&r->counts.tainted, r->counts.tainted + (unsigned)__builtin_popcountll(open), __ATOMIC_RELAXED);
-        interp_bits(f, w, open | pl->interp[w]);
+        uint64_t own = own_rules(pl, w), open = r->taint[w] & own;
+        f->head.fired[w] |= r->fired[w] & own & ~open;
+        count_tainted(r, open);
+        interp_bits(f, w, open, true);
+        interp_bits(f, w, pl->interp[w], false);
     }
+}
+static void early_rules(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    if (pl->items.n)
+        rdn_need_items(f);
+    rdn_run_fills(f);
+    if (!r->ev->rules && r->ev->preds) {
+        rules_by_table(f, true);
+        return;
+    }
+    if (r->ev->rules)
+        rdn_run_native(f, r->ev->rules);
+    if ((*rdn_run_flags(r) & RDN_BLOCK_TAINT) || pl->any_early) {
+        drain(f);
+        return;
+    }
+    for (uint32_t w = 0; w < pl->words; w++)
+        f->head.fired[w] |= r->fired[w];
 }
 static void late_rules(struct rdn_frame *f) {
     const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
     for (uint32_t w = 0; pl->any_late && w < pl->words; w++)
-        interp_bits(f, w, pl->interp[pl->words + w]);
+        interp_bits(f, w, pl->interp[pl->words + w], false);
 }
 
 /* ---- the executor's entries ---- */
 void rdn_run_begin(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    const struct rdn_block *b = &r->blocks[f->head.event];
+    struct rdn_block *b = &r->blocks[f->head.event];
     r->gen++;
+    r->at = b;
     r->ev = &r->unit->events[f->head.event];
     r->block = b->p;
     r->taint = b->taint;
@@ -150,6 +224,7 @@ void rdn_run_begin(struct rdn_frame *f) {
     if (*rdn_run_flags(r)) {                                  /* of the last event of this type */
         *rdn_run_flags(r) = 0;
         memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
+        memset(b->states, 0, r->ev->plan->nslots);
     }
     r->fp_bad = !rdn_fpmode_ok(rdn_fpmode_get());
     r->counts.fp_resets += r->fp_bad;

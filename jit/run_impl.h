@@ -6,15 +6,18 @@
 #include "jit/cpu.h"
 #include "jit/run.h"
 
-struct rdn_key_slot { uint64_t gen; bool good; struct rdn_key key; };   /* the key is the last member: only the words in use exist */
-struct rdn_block { uint8_t *p; uint64_t *taint; const uint64_t *fired; };   /* of one event type, 64-byte aligned, and places in it */
+/* The key is the last member: only the words in use exist. state: as of a slot. */
+struct rdn_key_slot { uint64_t gen; uint8_t state; struct rdn_key key; };
+/* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT. */
+struct rdn_block { uint8_t *p; uint64_t *taint; const uint64_t *fired; uint8_t *states; struct rdn_pred_cells rules, items; };
 struct rdn_run {
     const struct rdn_unit *unit;
     const struct rdn_unit_event *ev;                     /* of the event in work */
     uint8_t *block;
     uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
     const uint64_t *fired;
-    struct rdn_block *blocks;
+    struct rdn_block *blocks, *at;                       /* of all events, of the one in work */
+    uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint8_t *keys; size_t key_bytes;                     /* rdn_key_slot i at keys + i * key_bytes */
     uint64_t gen;                                        /* of the event in work */
     bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */

@@ -192,7 +192,7 @@ static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
     const struct rdn_unit *u = k->prog->x;
     for (unsigned nth = 0; nth < EVENTS_MAX; nth++)      /* a round over all types before the next: time is shared fairly */
         for (uint32_t e = 0; e < k->ir->nevents; e++) {
-            if (!u->events[e].rules && !u->events[e].operands && !u->events[e].plan->keys.n)
+            if (!u->events[e].rules && !u->events[e].preds && !u->events[e].plan->items.n && !u->events[e].plan->keys.n)
                 continue;
             bool late = rdn_mono_ns() > end;
             if (nth >= EVENTS_MIN && late)

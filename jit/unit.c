@@ -67,6 +67,14 @@ static void make_forms(struct rdn_unit *u, struct rdn_unit_event *ev) {
     for (uint32_t i = 0; i < ev->plan->keys.n; i++)
         ev->keys[i] = form_of(u, ev->plan, &ev->plan->keys.v[i]);
 }
+enum { DRAIN_MIN = 8 };                                  /* as many tainted rules are interp's: fewer rules need no predicates */
+static void make_preds(struct rdn_unit *u, struct rdn_unit_event *ev, struct rdn_arena *tmp) {
+    const struct rdn_plan *pl = ev->plan;
+    if (pl->nrules - pl->nhow[RDN_RULE_INTERP] > (u->emitter ? DRAIN_MIN : 0))
+        ev->preds = rdn_preds_rules(&u->arena, tmp, pl);
+    if (pl->items.n && !u->emitter)
+        ev->item_preds = rdn_preds_items(&u->arena, tmp, pl);
+}
 static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
@@ -79,6 +87,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
         make_fills(u, ev);
         make_forms(u, ev);
         measure_keys(u, ev->plan);
+        make_preds(u, ev, tmp);
     }
 }
 
@@ -145,22 +154,23 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
     int64_t t0 = rdn_mono_ns();
     plan_all(u, tmp);
     int64_t t1 = rdn_mono_ns();
-    for (uint32_t e = 0; e < u->ir->nevents; e++) {
+    u->plan_us = (uint32_t)((t1 - t0) / 1000);
+    for (uint32_t e = 0; u->emitter && e < u->ir->nevents; e++) {
         int rc = emit_event(u, e, tmp, &ps[e], reterr);
         if (rc)
             return rc;
     }
-    int rc = join(u, tmp, ps, reterr);
+    int rc = u->emitter ? join(u, tmp, ps, reterr) : 0;
     if (rc)
         return rc;
     for (uint32_t e = 0; e < u->ir->nevents; e++)
         if (ps[e].buf)
             enter(u, &u->events[e], &ps[e]);
-    u->plan_us = (uint32_t)((t1 - t0) / 1000);
     u->emit_us = (uint32_t)((rdn_mono_ns() - t1) / 1000);
     return 0;
 }
 
+static const uint8_t always = 1;
 int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
                   redan_error *reterr) {
     struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
@@ -174,9 +184,9 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
     u->emitter = emitter;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
-    int rc = rdn_jit_arena(jit, &u->code_arena, reterr);
+    int rc = emitter ? rdn_jit_arena(jit, &u->code_arena, reterr) : 0;
     if (!rc) {
-        u->alive = rdn_code_arena_flag(u->code_arena);
+        u->alive = emitter ? rdn_code_arena_flag(u->code_arena) : &always;
         u->arena.oom = tmp.oom = &oom;
         rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, &tmp, reterr);
         u->arena.oom = NULL;

@@ -6,6 +6,7 @@
 #define RDN_UNIT_H
 #include "jit/code_arena.h"
 #include "jit/emit.h"
+#include "jit/pred.h"
 
 #define RDN_UNIT_MAX ((size_t)16 << 20)
 #define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
@@ -29,6 +30,7 @@ struct rdn_unit_event {
     struct rdn_keyform *keys;                            /* as the plan's */
     struct rdn_fill *fills, *fills_end;                  /* the plan's gathers */
     rdn_native *operands, *rules;                        /* NULL: none; rules: group 0 */
+    const struct rdn_preds *preds, *item_preds;          /* without native code instead of it; with it preds are for DRAIN. NULL: none */
     rdn_native **groups;                                 /* [i]: the plan's group i */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
 };
@@ -46,6 +48,7 @@ struct rdn_unit {
     uint32_t max_keys, key_words;                        /* largest number of keys of an event, words of the largest key */
     uint32_t plan_us, emit_us;
 };
+/* emitter NULL: no code, predicates do all. */
 int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
 #endif

@@ -90,7 +90,7 @@ def main():
             n = sorted(rng.randrange(events + 1) for _ in 'ab')
             swaps = ['--swap', f'{d}/a.rdn@{n[0]}', '--swap', f'{d}/b.rdn@{n[1]}']
             lanes = ['--lanes', rng.choice([2, 3, 7])] if 'partition by' in text else []
-            backend = ['--backend', rng.choice(['interp', 'x64'])]
+            backend = ['--backend', rng.choice(['interp', 'table', 'x64'])]
             if product.usable(redan, 'x64'):
                 backend = []
             bad = False

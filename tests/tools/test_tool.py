@@ -270,7 +270,7 @@ def test_test():
     j = [json.loads(x) for x in run('test', '--json', 'fails.rdn').lines]
     eq([x['schema'] for x in j], ['redan.test/1'] * 2)
     eq((j[0]['test'], j[0]['line'], j[1]['passed'], j[1]['failed']), ('big', 20, 1, 1))
-    for b in ('interp', 'x64'):
+    for b in ('interp', 'table', 'x64'):
         eq(run('test', 'fails.rdn', '--backend', b).out, f.out, b)
 
 

@@ -287,7 +287,8 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     check_convention(k.px->x, k.row, what);
     struct rdn_run_counts counts;
     rdn_run_counts(k.fx, &counts);
-    given_back += counts.tainted;
+    for each(i, counts.cold)
+        given_back += counts.cold[i];
     const struct rdn_plan *pl = ((const struct rdn_unit *)k.px->x)->events[0].plan;
     check(pl->rules[0].how != RDN_RULE_INTERP, "%s: not native", what);
     free(k.row);
@@ -383,7 +384,7 @@ static void test_selfcheck_finds(void **state) {
     rdn_arena_fini(&arena);
 }
 
-/* Where nothing may be executable, `auto` takes interp and says why; `x64` is refused. */
+/* Where nothing may be executable, `auto` takes table and says why; `x64` is refused. */
 static int child_noexec(void) {
     const enum place places[3] = {FIELD, FIELD, FIELD};
     const struct opcase add = O(ADD, 'i', 0, "ii", 0);
@@ -394,7 +395,7 @@ static int child_noexec(void) {
         return 77;
     if (rdn_program_open(ir, "x64", &rdn_libc_mem, &p, &err) != REDAN_E_NOSUP || strcmp(err.id, "R2101"))
         return 1;
-    if (rdn_program_open(ir, "auto", &rdn_libc_mem, &p, &err) || strcmp(rdn_program_info(p)->backend, "interp"))
+    if (rdn_program_open(ir, "auto", &rdn_libc_mem, &p, &err) || strcmp(rdn_program_info(p)->backend, "table"))
         return 2;
     const char *want = "R2101 no executable memory (mmap: Permission denied)";
     return strcmp(rdn_program_info(p)->note, want) ? 3 : 0;

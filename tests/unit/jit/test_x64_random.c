@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Random typed rule sets x events: x64 answers what interp answers, for rules and for window inputs.
+ * Random typed rule sets x events: every executor answers what interp answers, for rules and for window inputs.
  * Arguments: number of rule sets, seed. A difference prints the rule's tree and the event. */
 #include "tests/unit/rows.h"
 #include <stdlib.h>
@@ -351,15 +351,15 @@ static void print_row(const uint8_t *row) {
 }
 
 static uint64_t fired_total, undef_total, pairs, tainted, set_seed;
-static void judge(struct rdn_frame *fi, struct rdn_frame *fx, const uint8_t *row) {
-    int64_t now = (int64_t)rnd() >> 2;
+static const char *backend;
+static void judge(struct rdn_frame *fi, struct rdn_frame *fx, const uint8_t *row, int64_t now) {
     struct rdn_frame_head *a = rdn_frame_head(fi), *b = rdn_frame_head(fx);
     rdn_exec_begin(fi, 0, row, now, now);
     rdn_exec_begin(fx, 0, row, now, now);
     for (uint32_t w = 0; w < ir->nwindows; w++) {
         struct rdn_winput x = {0}, y = {0};
         enum rdn_enter p = rdn_exec_window(fi, w, &x), q = rdn_exec_window(fx, w, &y);
-        check(p == q, "window %u: interp enters %d, x64 %d", w, p, q);
+        check(p == q, "window %u: interp enters %d, %s %d", w, p, backend, q);
         if (p != RDN_ENTER)
             continue;
         check(x.key->words == y.key->words && !memcmp(x.key->w, y.key->w, 8 * (size_t)x.key->words) && x.key->hash == y.key->hash, "window %u: key", w);
@@ -380,49 +380,73 @@ static void judge(struct rdn_frame *fi, struct rdn_frame *fx, const uint8_t *row
         print_row(row);
         for (uint32_t k = 0; k < ir->nparams; k++)
             print_error("  %s = %lld / %.17g\n", ir->params[k].name, (long long)a->params[k].i, a->params[k].f);
-        check(false, "rule %u: interp fired %d undef %d, x64 fired %d undef %d", i, f1, u1, f2, u2);
+        check(false, "rule %u: interp fired %d undef %d, %s fired %d undef %d", i, f1, u1, backend, f2, u2);
     }
     check(a->any_undef == b->any_undef, "any_undef");
 }
 
-static unsigned sets = 150;
+static uint64_t given_back(const struct rdn_frame *f) {
+    struct rdn_run_counts c;
+    uint64_t n = 0;
+    rdn_run_counts(f, &c);
+    for each(i, c.cold)
+        n += c.cold[i];
+    return n;
+}
+/* The set in `ir` on `backend` beside interp. */
+static void one_set(unsigned k, uint64_t event_seed) {
+    struct rdn_program *pi, *px;
+    struct rdn_frame *fi, *fx;
+    redan_error err = {0};
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &pi, &err), "%s", err.text);
+    rdn_selfcheck_us = k % 2 ? 500 : 0;                  /* every second set is compared here first, where a difference prints more */
+    int rc = rdn_program_open(ir, backend, &rdn_libc_mem, &px, &err);
+    check(!rc, "set %u (seed %llu): %s %s", k, (unsigned long long)set_seed, err.id, err.text);
+    struct rdn_cell params[4];
+    for (int i = 0; i < 4; i++)
+        params[i] = ir->params[i].val;
+    struct fake lane = {.ir = ir}, lane2 = {.ir = ir};
+    assert_int_equal(rdn_frame_open(pi, &fake_helpers, &lane, params, &rdn_libc_mem, &fi, &err), 0);
+    assert_int_equal(rdn_frame_open(px, &fake_helpers, &lane2, params, &rdn_libc_mem, &fx, &err), 0);
+    uint8_t *row = malloc(ir->events[0].size);
+    fake_seed = event_seed;                              /* the same events for every executor */
+    for (int e = 0; e < EVENTS; e++) {
+        if (e == EVENTS / 2) {
+            params[0].i = any_i64();
+            params[2].d = (int64_t)any_i64();
+            rdn_frame_params_changed(fi);
+            rdn_frame_params_changed(fx);
+        }
+        fake_row(ir, &ir->events[0], row);
+        judge(fi, fx, row, (int64_t)rnd() >> 2);
+    }
+    free(row);
+    tainted += given_back(fx);
+    rdn_frame_close(fi);
+    rdn_frame_close(fx);
+    rdn_program_close(pi);
+    rdn_program_close(px);
+}
+
+#define EXEC(name, impl, doc) #name,
+#define ABSENT(name, doc)
+static const char *const executors[] = {
+#include "jit/executors.def"
+};
+#undef EXEC
+#undef ABSENT
+static const char *usable[N_OF(executors)];
+static unsigned nusable, sets = 150;
 static void test_random(void **state) {
     (void)state;
     for (unsigned k = 0; k < sets; k++) {
         set_seed = fake_seed;
         make_ir();
-        struct rdn_program *pi, *px;
-        struct rdn_frame *fi, *fx;
-        redan_error err = {0};
-        check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &pi, &err), "%s", err.text);
-        rdn_selfcheck_us = k % 2 ? 500 : 0;              /* every second set is compared here first, where a difference prints more */
-        int rc = rdn_program_open(ir, "x64", &rdn_libc_mem, &px, &err);
-        check(!rc, "set %u (seed %llu): %s %s", k, (unsigned long long)set_seed, err.id, err.text);
-        struct rdn_cell params[4];
-        for (int i = 0; i < 4; i++)
-            params[i] = ir->params[i].val;
-        struct fake lane = {.ir = ir}, lane2 = {.ir = ir};
-        assert_int_equal(rdn_frame_open(pi, &fake_helpers, &lane, params, &rdn_libc_mem, &fi, &err), 0);
-        assert_int_equal(rdn_frame_open(px, &fake_helpers, &lane2, params, &rdn_libc_mem, &fx, &err), 0);
-        uint8_t *row = malloc(ir->events[0].size);
-        for (int e = 0; e < EVENTS; e++) {
-            if (e == EVENTS / 2) {
-                params[0].i = any_i64();
-                params[2].d = (int64_t)any_i64();
-                rdn_frame_params_changed(fi);
-                rdn_frame_params_changed(fx);
-            }
-            fake_row(ir, &ir->events[0], row);
-            judge(fi, fx, row);
+        uint64_t event_seed = fake_seed;
+        for (unsigned b = 0; b < nusable; b++) {
+            backend = usable[b];
+            one_set(k, event_seed);
         }
-        free(row);
-        struct rdn_run_counts counts;
-        rdn_run_counts(fx, &counts);
-        tainted += counts.tainted;
-        rdn_frame_close(fi);
-        rdn_frame_close(fx);
-        rdn_program_close(pi);
-        rdn_program_close(px);
         rdn_arena_fini(&arena);
     }
     print_message("%llu pairs, %llu fired, %llu undefined, %llu given back to interp\n", (unsigned long long)pairs, (unsigned long long)fired_total,
@@ -445,11 +469,16 @@ int main(int argc, char **argv) {
     rdn_arena_init(&a, &rdn_libc_mem);
     struct rdn_ir *none = rdn_ir_new(&a, syms);
     rdn_ir_seal(none);
-    if (rdn_program_open(none, "x64", &rdn_libc_mem, &probe, &err) && (!strcmp(err.id, "R2101") || !strcmp(err.id, "R2102"))) {
-        printf("skipped: %s\n", err.text);
-        return 77;
+    for each(i, executors) {
+        if (!strcmp(executors[i], "interp"))
+            continue;
+        if (!rdn_program_open(none, executors[i], &rdn_libc_mem, &probe, &err))
+            usable[nusable++] = executors[i];
+        else
+            printf("without %s: %s %s\n", executors[i], err.id, err.text);
+        rdn_program_close(probe);
+        probe = NULL;
     }
-    rdn_program_close(probe);
     rdn_arena_fini(&a);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

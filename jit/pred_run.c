@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * pred_run.c: runs a predicate program over one event (pred.h). */
+#include "jit/pred.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- memory ---- */
+static size_t padded(size_t n) { return (n + 63) & ~(size_t)63; }
+size_t rdn_preds_bytes(const struct rdn_preds *p) {
+    return padded(p->ncells * sizeof(union rdn_pred_word)) + padded(p->ncells) + padded(p->nwide * sizeof(rdn_i128)) + padded(p->nwide) + padded(p->ntruths);
+}
+void rdn_preds_init(const struct rdn_preds *p, void *memory, struct rdn_pred_cells *ret) {
+    uint8_t *m = memory;
+    *ret = (struct rdn_pred_cells){.v = (union rdn_pred_word *)(void *)m};
+    ret->u = m += padded(p->ncells * sizeof(union rdn_pred_word));
+    ret->w = (rdn_i128 *)(void *)(m += padded(p->ncells));
+    ret->wu = m += padded(p->nwide * sizeof(rdn_i128));
+    ret->t = m + padded(p->nwide);
+    ret->t[1] = 3;
+    for (uint32_t i = 0; i < p->nconsts; i++)
+        ret->v[p->consts[i].cell] = p->consts[i].v;
+}
+
+/* ---- inputs ---- */
+static int64_t load(const struct rdn_pred_input *in, const uint8_t *block, const uint8_t *row) {
+    int64_t v;
+    int32_t d;
+    uint32_t u;
+    switch (in->load) {
+    case RDN_LOAD_U8: return row[in->at];
+    case RDN_LOAD_U32: memcpy(&u, row + in->at, 4); return u;
+    case RDN_LOAD_I32: memcpy(&d, row + in->at, 4); return d;
+    default: memcpy(&v, block + in->at, 8); return v;
+    }
+}
+/* A slot without a value: NaN or a flag. True when interp is to be asked for some. */
+static bool mark_slots(const struct rdn_preds *p, struct rdn_pred_cells *c, const uint8_t *states, uint64_t *ask) {
+    bool any = false;
+    c->dirty = false;
+    for (uint32_t i = 0; i < p->nslots; i++) {
+        const struct rdn_pred_slot *s = &p->slots[i];
+        unsigned how = states ? states[s->slot] : RDN_SLOT_VALUE;
+        c->u[s->cell] = how == RDN_SLOT_VALUE ? 0 : 2;
+        if (how == RDN_SLOT_VALUE)
+            continue;
+        c->dirty = true;
+        if (s->is_float)
+            c->v[s->cell].f = NAN;
+        if (how == RDN_SLOT_UNDEF || s->dep == RDN_NO_DEP)
+            continue;
+        any = true;
+        for (uint32_t w = 0; ask && w < p->plan->words; w++)
+            ask[w] |= p->plan->deps[(size_t)s->dep * p->plan->dep_words + w];
+    }
+    return any;
+}
+
+/* ---- runs: one cell, many constants; whole vectors ---- */
+#define RUN(op, test)                                                       \
+    case op:                                                                \
+        for (uint32_t i = 0; i < n; i += RDN_PRED_LANES)                    \
+            for (uint32_t j = i; j < i + RDN_PRED_LANES; j++)               \
+                t[j] = (test) ? 3 : 0;                                      \
+        return;
+static void float_run(const struct rdn_pred_step *s, double x, uint8_t *restrict t) {
+    const double *restrict c = &s->c->f;
+    uint32_t n = s->n;
+    if (x != x) {
+        memset(t, 2, n);
+        return;
+    }
+    switch (s->kind) {
+    RUN(RDN_PRED_F_LT, x < c[j])
+    RUN(RDN_PRED_F_LE, x <= c[j])
+    RUN(RDN_PRED_F_GT, x > c[j])
+    RUN(RDN_PRED_F_GE, x >= c[j])
+    RUN(RDN_PRED_F_EQ, x == c[j])
+    RUN(RDN_PRED_F_NE, x != c[j])
+    }
+}
+static void int_run(const struct rdn_pred_step *s, int64_t x, uint8_t undef, uint8_t *restrict t) {
+    const int64_t *restrict c = &s->c->i;
+    uint32_t n = s->n;
+    if (undef) {
+        memset(t, undef, n);
+        return;
+    }
+    switch (s->kind) {
+    RUN(RDN_PRED_I_LT, x < c[j])
+    RUN(RDN_PRED_I_LE, x <= c[j])
+    RUN(RDN_PRED_I_GT, x > c[j])
+    RUN(RDN_PRED_I_GE, x >= c[j])
+    RUN(RDN_PRED_I_EQ, x == c[j])
+    RUN(RDN_PRED_I_NE, x != c[j])
+    }
+}
+
+/* ---- predicates with cells of their own ---- */
+/* sure | maybe << 1: an unordered pair is not surely anything, and maybe everything. */
+#define SURE_MAYBE(sure, never) (uint8_t)((sure) | !(never) << 1)
+#define EACH(op, left, right, sure, never)                                  \
+    case op:                                                                \
+        for (uint32_t i = 0; i < n; i++) {                                  \
+            double x = (left), y = (right);                                 \
+            t[i] = SURE_MAYBE(sure, never);                                 \
+        }                                                                   \
+        return;
+#define EACH4(prefix, left, right)                                          \
+    EACH(prefix##LT, left, right, x < y, x >= y)                            \
+    EACH(prefix##LE, left, right, x <= y, x > y)                            \
+    EACH(prefix##EQ, left, right, x == y, (x < y) | (x > y))                \
+    EACH(prefix##NE, left, right, (x < y) | (x > y), x == y)
+static void float_each(const struct rdn_pred_step *s, const double *v, uint8_t *restrict t) {
+    const uint32_t *a = s->a, *b = s->b;
+    const double *k = &s->k->f, *l = &s->l->f, *c = &s->c->f;
+    uint32_t n = s->n;
+    switch (s->kind) {
+    EACH4(RDN_PRED_FX_, v[a[i]], c[i])
+    EACH(RDN_PRED_FX_GT, v[a[i]], c[i], x > y, x <= y)
+    EACH(RDN_PRED_FX_GE, v[a[i]], c[i], x >= y, x < y)
+    EACH4(RDN_PRED_L_, v[a[i]] * k[i] + v[b[i]] * l[i], c[i])
+    EACH4(RDN_PRED_P_, v[a[i]] * k[i], v[b[i]] * l[i])
+    }
+}
+/* 2 where a flag says so, else 3 or 0. */
+#define WHOLE(op, type, left, right, flags, test)                           \
+    case op:                                                                \
+        for (uint32_t i = 0; i < n; i++) {                                  \
+            type x = (left), y = (right);                                   \
+            uint8_t un = (flags);                                           \
+            t[i] = un ? un : (test) ? 3 : 0;                                \
+        }                                                                   \
+        return;
+#define WHOLE4(prefix, type, left, right, flags)                            \
+    WHOLE(prefix##LT, type, left, right, flags, x < y)                      \
+    WHOLE(prefix##LE, type, left, right, flags, x <= y)                     \
+    WHOLE(prefix##EQ, type, left, right, flags, x == y)                     \
+    WHOLE(prefix##NE, type, left, right, flags, x != y)
+static void whole_each(const struct rdn_pred_step *s, const struct rdn_pred_cells *cells, uint8_t *restrict t) {
+    const uint32_t *a = s->a, *b = s->b;
+    const int64_t *v = &cells->v->i, *c = &s->c->i;
+    const rdn_i128 *w = cells->w;
+    const uint8_t *u = cells->u, *wu = cells->wu;
+    uint32_t n = s->n;
+    switch (s->kind) {
+    WHOLE4(RDN_PRED_IX_, int64_t, v[a[i]], c[i], u[a[i]])
+    WHOLE(RDN_PRED_IX_GT, int64_t, v[a[i]], c[i], u[a[i]], x > y)
+    WHOLE(RDN_PRED_IX_GE, int64_t, v[a[i]], c[i], u[a[i]], x >= y)
+    WHOLE4(RDN_PRED_II_, int64_t, v[a[i]], v[b[i]], u[a[i]] | u[b[i]])
+    WHOLE4(RDN_PRED_WW_, rdn_i128, w[a[i]], w[b[i]], wu[a[i]] | wu[b[i]])
+    }
+}
+
+/* ---- junctions: rules, mostly ---- */
+#define JOIN(op, width, expr)                                               \
+    case op:                                                                \
+        for (uint32_t i = 0; i < n; i++, a += (width))                      \
+            t[to[i]] = (uint8_t)(expr);                                     \
+        return;
+static void join_any(const struct rdn_pred_step *s, uint8_t *t) {
+    bool is_and = s->kind == RDN_PRED_ANDN;
+    const uint32_t *a = s->a;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint8_t x = is_and ? 3 : 0;
+        for (uint32_t k = 0; k < s->cell; k++)
+            x = is_and ? x & t[*a++] : x | t[*a++];
+        t[s->b[i]] = x;
+    }
+}
+static void join(const struct rdn_pred_step *s, uint8_t *t) {
+    const uint32_t *a = s->a, *to = s->b;
+    uint32_t n = s->n;
+    switch (s->kind) {
+    JOIN(RDN_PRED_AND1, 1, t[a[0]])
+    JOIN(RDN_PRED_AND2, 2, t[a[0]] & t[a[1]])
+    JOIN(RDN_PRED_AND3, 3, t[a[0]] & t[a[1]] & t[a[2]])
+    JOIN(RDN_PRED_AND4, 4, t[a[0]] & t[a[1]] & t[a[2]] & t[a[3]])
+    JOIN(RDN_PRED_AND5, 5, t[a[0]] & t[a[1]] & t[a[2]] & t[a[3]] & t[a[4]])
+    JOIN(RDN_PRED_OR2, 2, t[a[0]] | t[a[1]])
+    JOIN(RDN_PRED_OR3, 3, t[a[0]] | t[a[1]] | t[a[2]])
+    default: join_any(s, t);
+    }
+}
+
+/* ---- the program ---- */
+bool rdn_preds_run(const struct rdn_preds *p, struct rdn_pred_cells *c, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask) {
+    bool asks = false;
+    for (uint32_t i = 0; i < p->nwords; i++)
+        memcpy(&c->v[p->words[i].cell], row + p->words[i].at, 8);
+    for (uint32_t i = 0; i < p->ninputs; i++)
+        c->v[p->inputs[i].cell].i = load(&p->inputs[i], block, row);
+    if (states || c->dirty)
+        asks = mark_slots(p, c, states, ask);
+    c->overflow = false;
+    for (const struct rdn_pred_step *s = p->steps, *end = s + p->nsteps; s < end; s++) {
+        if (s->kind == RDN_PRED_OPS)
+            rdn_pred_ops(s->ops, s->n, c);
+        else if (s->kind <= RDN_PRED_F_NE)
+            float_run(s, c->v[s->cell].f, c->t + s->out);
+        else if (s->kind <= RDN_PRED_I_NE)
+            int_run(s, c->v[s->cell].i, c->u[s->cell], c->t + s->out);
+        else if (s->kind <= RDN_PRED_FX_NE || (s->kind >= RDN_PRED_L_LT && s->kind <= RDN_PRED_P_NE))
+            float_each(s, &c->v->f, c->t + s->out);
+        else if (s->kind < RDN_PRED_AND1)
+            whole_each(s, c, c->t + s->out);
+        else
+            join(s, c->t);
+    }
+    if (c->overflow && ask)
+        memset(ask, 0xff, 8 * (size_t)p->plan->words);
+    return asks || c->overflow;
+}
+
+/* Bit 0 of eight bytes as eight bits. */
+static uint64_t pack(uint64_t v) { return (v & 0x0101010101010101u) * 0x0102040810204080u >> 56; }
+void rdn_preds_word(const struct rdn_preds *p, const struct rdn_pred_cells *c, uint32_t w, uint64_t *ret_true, uint64_t *ret_undef) {
+    uint64_t yes = 0, maybe = 0, v;
+    for (unsigned i = 0; i < 8; i++) {
+        memcpy(&v, c->t + p->rules + 64 * w + 8 * i, 8);
+        yes |= pack(v) << 8 * i;
+        maybe |= pack(v >> 1) << 8 * i;
+    }
+    *ret_true = yes;
+    *ret_undef = maybe & ~yes;
+}
+
+bool rdn_preds_item(const struct rdn_preds *p, const struct rdn_pred_cells *c, uint32_t item, int64_t *ret) {
+    uint32_t at = p->items[item].at;
+    switch (p->items[item].home) {
+    case RDN_HOME_F:
+        *ret = c->v[at].i;
+        return c->v[at].f == c->v[at].f;
+    case RDN_HOME_I:
+        *ret = c->v[at].i;
+        return !c->u[at];
+    case RDN_HOME_W:
+        *ret = (int64_t)c->w[at];
+        return !c->wu[at] && rdn_fits_i64(c->w[at]);
+    default:
+        *ret = c->t[at] & 1;
+        return c->t[at] != 2;
+    }
+}
