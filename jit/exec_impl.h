@@ -25,11 +25,12 @@ struct rdn_exec_impl {
     void (*close)(struct rdn_program *);
     int (*frame_open)(struct rdn_frame *, redan_error *reterr);
     void (*frame_close)(struct rdn_frame *);
-    /* After rdn_interp_begin, before anything else of the event. NULL: nothing to do. */
+    /* After rdn_interp_begin, before anything else of the event. Sees to head.fired: rdn_frame_clear_fired, or words that `rules`
+     * will store as a whole. */
     void (*begin)(struct rdn_frame *);
     void (*params_changed)(struct rdn_frame *);          /* NULL: nothing to do */
     uint64_t (*cold_rules)(const struct rdn_frame *);    /* NULL: none */
-    /* As rdn_exec_window and rdn_exec_rules. rules ORs into fired and undef (already clear) and sets any_undef. */
+    /* As rdn_exec_window and rdn_exec_rules. rules ORs into undef (already clear), sets any_undef, and completes fired (begin). */
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
     void (*rules)(struct rdn_frame *, enum rdn_phase);
     /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and writes the words; it may mark any event it

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * frame.c: a lane's working memory for one program, and the phases of an event. */
 #include "jit/exec_impl.h"
+#include "jit/interp_code.h"
 #include <string.h>
 
 #define NO_EVENT UINT32_MAX
@@ -19,6 +20,7 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
     if (!f)
         return rdn_fail(reterr, NOMEM, "", "frame");
     f->prog = p;
+    f->impl = p->impl;
     f->mem = mem;
     f->helpers = *helpers;
     f->lane = lane;
@@ -46,57 +48,56 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
 void rdn_frame_close(struct rdn_frame *f) {
     if (!f)
         return;
-    if (f->prog->impl->frame_close)
-        f->prog->impl->frame_close(f);
+    if (f->impl->frame_close)
+        f->impl->frame_close(f);
     rdn_interp_frame_close(f);
     rdn_free(f->mem, f->bits, 2 * f->words * sizeof *f->bits);
     rdn_free(f->mem, f, sizeof *f);
 }
 
-uint64_t rdn_frame_cold_rules(const struct rdn_frame *f) { return f->prog->impl->cold_rules ? f->prog->impl->cold_rules(f) : 0; }
+uint64_t rdn_frame_cold_rules(const struct rdn_frame *f) { return f->impl->cold_rules ? f->impl->cold_rules(f) : 0; }
 
 void rdn_frame_params_changed(struct rdn_frame *f) {
-    if (f->prog->impl->params_changed)
-        f->prog->impl->params_changed(f);
+    if (f->impl->params_changed)
+        f->impl->params_changed(f);
 }
 
-static void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
+static void clear(struct rdn_frame *f, uint64_t *bits) {
+    for (uint32_t w = 0; w < f->words; w++)
+        bits[w] = 0;
+}
+static inline void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     struct rdn_frame_head *h = &f->head;
     h->event = event;
     h->row = row;
     h->now = now;
     h->ts = ts;
     h->score = 0;
+    if (h->any_undef)
+        clear(f, h->undef);
     h->any_undef = false;
+    f->known = NULL;
     rdn_interp_begin(f);
 }
 
-static void begin_event(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
-    uint32_t words = (f->head.ir->events[event].nrules + 63) / 64;
-    if (words <= 1) {                                    /* most events have at most 64 rules: no call for a store */
-        *f->head.fired = *f->head.undef = 0;
-    } else {
-        memset(f->head.fired, 0, words * sizeof *f->head.fired);
-        memset(f->head.undef, 0, words * sizeof *f->head.undef);
-    }
-    begin(f, event, row, now, ts);
-}
-
 void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
-    begin_event(f, event, row, now, ts);
-    f->known = NULL;
-    if (f->prog->impl->begin)
-        f->prog->impl->begin(f);
+    begin(f, event, row, now, ts);
+    f->impl->begin(f);
 }
 
 void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
-    const struct rdn_exec_impl *x = f->prog->impl;
-    begin_event(f, event, row, now, ts);
+    begin(f, event, row, now, ts);
+    if (f->impl->begin_rest)
+        f->impl->begin_rest(f);
+    else
+        f->impl->begin(f);
+    rdn_frame_clear_fired(f);
     f->known = fired;
-    if (x->begin_rest)
-        x->begin_rest(f);
-    else if (x->begin)
-        x->begin(f);
+}
+
+void rdn_frame_clear_fired(struct rdn_frame *f) {
+    f->head.fired = f->bits;
+    clear(f, f->bits);
 }
 
 const uint64_t *rdn_exec_batch_rules(const struct rdn_program *p, uint32_t event) {
@@ -105,12 +106,12 @@ const uint64_t *rdn_exec_batch_rules(const struct rdn_program *p, uint32_t event
 
 void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
     memset(b->mark, 0, b->n);
-    f->prog->impl->batch(f, b);
+    f->impl->batch(f, b);
 }
 
 /* Bits of rules outside batch_rules are nobody's: an executor may leave anything there. */
 static void take_known(struct rdn_frame *f) {
-    const struct rdn_exec_impl *x = f->prog->impl;
+    const struct rdn_exec_impl *x = f->impl;
     const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->known;
     f->known = NULL;
     if (x->rules_rest)
@@ -121,12 +122,12 @@ static void take_known(struct rdn_frame *f) {
 
 void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) { begin(f, NO_EVENT, NULL, now, ts); }
 
-enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->prog->impl->window(f, window, ret); }
+enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->impl->window(f, window, ret); }
 void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
     if (f->known && phase == RDN_EARLY)
         take_known(f);
     else
-        f->prog->impl->rules(f, phase);
+        f->impl->rules(f, phase);
 }
 void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
 void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

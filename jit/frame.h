@@ -30,12 +30,15 @@ struct rdn_frame {
     const struct rdn_mem *mem;
     struct rdn_helpers helpers;
     void *lane;
-    uint64_t *bits;                                      /* backs head.fired and head.undef */
+    const struct rdn_exec_impl *impl;                    /* prog's */
+    uint64_t *bits;                                      /* backs head.fired, unless begin turns it elsewhere, and head.undef */
     uint32_t words;                                      /* of each, for the event with most rules */
     struct rdn_interp_state *interp;
     void *x, *batch;                                     /* the executor's own: slots, taint bits, code; batch: for batches */
     const uint64_t *known;                               /* answers from a batch, of the event in work; NULL: none */
 };
+
+void rdn_frame_clear_fired(struct rdn_frame *);          /* head.fired is the frame's own words, all 0. [hot] */
 
 /* ---- interp.c, interp_code.c ---- */
 int  rdn_interp_open(const struct rdn_ir *, const struct rdn_mem *, struct rdn_interp **ret, redan_error *);
@@ -43,8 +46,6 @@ void rdn_interp_close(struct rdn_interp *);
 int  rdn_interp_frame_open(struct rdn_frame *, redan_error *);
 void rdn_interp_frame_close(struct rdn_frame *);
 
-/* Starts a new event: every memo is forgotten. [hot] */
-void rdn_interp_begin(struct rdn_frame *);
 /* The value of any node below a root (condition, action part, window part, let, test part; not a kernel body) for the current
  * event. Texts and arrays stay valid until the next event. Reads of score see head.score as it is now. [hot] */
 void rdn_interp_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);

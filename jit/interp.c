@@ -25,11 +25,16 @@ struct run {                                             /* what the loop and it
 static void decode_field(const struct run *r, const struct rdn_cell *cell) {
     struct rdn_interp_state *st = r->st;
     const struct rdn_frame_head *h = &st->frame->head;
-    struct rdn_cell *c = &st->fields[cell - st->fields];
-    const struct rdn_event *ev = &r->ir->events[h->event];
+    uint32_t at = (uint32_t)(cell - st->fields);
+    struct rdn_cell *c = &st->fields[at];
     c->cause = RDN_DEFINED;
-    rdn_row_field(ev, &ev->fields[cell - st->fields - CTX_FIELDS], h->row, c);
     c->gen = st->gen;
+    if (at < CTX_FIELDS) {
+        c->i = at == CTX_NOW ? h->now : at == CTX_TS ? h->ts : at == CTX_SCORE ? h->score : 0;
+        return;
+    }
+    const struct rdn_event *ev = &r->ir->events[h->event];
+    rdn_row_field(ev, &ev->fields[at - CTX_FIELDS], h->row, c);
 }
 
 static inline const struct rdn_cell *fetch(const struct run *r, uint32_t ref) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * interp_code.h: the reference interpreter's code for one rule set and its working memory in one frame. Private to interp*.c.
+ * interp_code.h: the reference interpreter's code for one rule set and its working memory in one frame. Private to interp*.c and frame.c.
  *
  * Every root of the rule set (condition, action part, window part, let, bound fn argument, call, test part) is laid out as a
  * run of instructions in the order of evaluation that LANGUAGE.md 17.6 fixes, with forward jumps where that order skips
@@ -74,6 +74,12 @@ struct rdn_interp_state {
     struct rdn_key_memo *key_memo;
     struct rdn_scratch tmp, keep;                        /* texts and arrays: of one evaluation; until the next event */
 };
+/* Starts a new event: every memo is forgotten. [hot] */
+static inline void rdn_interp_begin(struct rdn_frame *f) {
+    struct rdn_interp_state *st = f->interp;
+    st->gen = ++st->stamps;
+    st->keep.used = 0;
+}
 #define CAUSE_PENDING 255u                               /* pre-pass only: depends on a call that was not made yet */
 
 static inline struct rdn_key *rdn_own_key_slot(struct rdn_interp_state *st, uint32_t window)

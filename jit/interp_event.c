@@ -4,22 +4,6 @@
 #include "jit/interp_code.h"
 #include <math.h>
 
-static void context(struct rdn_interp_state *st, uint32_t at, int64_t value) {
-    st->fields[at].i = value;
-    st->fields[at].cause = RDN_DEFINED;
-    st->fields[at].gen = st->gen;
-}
-
-void rdn_interp_begin(struct rdn_frame *f) {
-    struct rdn_interp_state *st = f->interp;
-    st->gen = ++st->stamps;
-    st->keep.used = 0;
-    context(st, CTX_NOW, f->head.now);
-    context(st, CTX_TS, f->head.ts);
-    context(st, CTX_SCORE, f->head.score);
-    context(st, CTX_ROW, 0);
-}
-
 void rdn_interp_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) {
     rdn_interp_eval(f->interp, id, ret);
 }
@@ -107,4 +91,4 @@ static void interp_rules(struct rdn_frame *f, enum rdn_phase phase) {
     }
 }
 
-const struct rdn_exec_impl rdn_exec_interp = { .name = "interp", .window = rdn_interp_window, .rules = interp_rules };
+const struct rdn_exec_impl rdn_exec_interp = { .name = "interp", .begin = rdn_frame_clear_fired, .window = rdn_interp_window, .rules = interp_rules };

@@ -29,7 +29,8 @@ static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_p
 }
 static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct rdn_block *ret) {
     const struct rdn_plan *pl = ev->plan;
-    *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (const uint64_t *)(const void *)(p + rdn_block_fired(pl))};
+    *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (uint64_t *)(void *)(p + rdn_block_fired(pl))};
+    ret->direct = ev->rules && !pl->items.n && !pl->gathers.n && !pl->any_early && pl->groups.n == 1;
     ret->states = p += rdn_block_bytes(pl);
     p += round64(pl->nslots);
     open_preds(ev->preds, &p, &ret->rules);
@@ -49,7 +50,7 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
         return rdn_fail(reterr, NOMEM, "", "frame");
     uint8_t *p = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     struct rdn_run *r = (struct rdn_run *)(void *)p;
-    *r = (struct rdn_run){.unit = u, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
+    *r = (struct rdn_run){.unit = u, .alive = u->alive, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
     r->blocks = (struct rdn_block *)(void *)(p += head);
     r->ask = (uint64_t *)(void *)(p += ptrs);
     r->keys = p += ask;
@@ -149,7 +150,7 @@ static void rules_by_table(struct rdn_frame *f, bool all) {
         undef &= open;
         again = undef & r->ask[w];
         undef &= ~again;
-        f->head.fired[w] |= (yes & open) | (r->fired[w] & own & ~open);
+        r->fired[w] = (yes & open) | (r->fired[w] & own & ~open);
         f->head.undef[w] |= undef;
         f->head.any_undef |= undef != 0;
         r->counts.undef += (unsigned)__builtin_popcountll(undef);
@@ -178,7 +179,7 @@ static __attribute__((noinline)) void drain(struct rdn_frame *f) {
     }
     for (uint32_t w = 0; w < pl->words; w++) {
         uint64_t own = own_rules(pl, w), open = r->taint[w] & own;
-        f->head.fired[w] |= r->fired[w] & own & ~open;
+        r->fired[w] &= own & ~open;
         count_tainted(r, open);
         interp_bits(f, w, open, true);
         interp_bits(f, w, pl->interp[w], false);
@@ -196,12 +197,10 @@ static void early_rules(struct rdn_frame *f) {
     }
     if (r->ev->rules)
         rdn_run_native(f, r->ev->rules);
-    if ((*rdn_run_flags(r) & RDN_BLOCK_TAINT) || pl->any_early) {
+    else
+        memset(r->fired, 0, 8 * (size_t)pl->words);
+    if ((*rdn_run_flags(r) & RDN_BLOCK_TAINT) || pl->any_early)
         drain(f);
-        return;
-    }
-    for (uint32_t w = 0; w < pl->words; w++)
-        f->head.fired[w] |= r->fired[w];
 }
 static void late_rules(struct rdn_frame *f) {
     const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
@@ -210,34 +209,48 @@ static void late_rules(struct rdn_frame *f) {
 }
 
 /* ---- the executor's entries ---- */
+static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
+    *rdn_run_flags(r) = 0;
+    memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
+    memset(r->at->states, 0, r->ev->plan->nslots);
+}
 void rdn_run_begin(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     struct rdn_block *b = &r->blocks[f->head.event];
+    rdn_fpmode_store(&r->fp_mode);                       /* read back as late as possible */
     r->gen++;
     r->at = b;
     r->ev = &r->unit->events[f->head.event];
     r->block = b->p;
     r->taint = b->taint;
-    r->fired = b->fired;
+    r->fired = f->head.fired = b->fired;
     r->items_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
-    if (*rdn_run_flags(r)) {                                  /* of the last event of this type */
-        *rdn_run_flags(r) = 0;
-        memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
-        memset(b->states, 0, r->ev->plan->nslots);
-    }
-    r->fp_bad = !rdn_fpmode_ok(rdn_fpmode_get());
-    r->counts.fp_resets += r->fp_bad;
+    if (*rdn_run_flags(r))                               /* of the last event of this type */
+        clear_taint(r);
 }
 
-void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
+static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
     uint32_t mode = rdn_fp_enter(r);
-    if (!rdn_native_alive(r))
+    if (!rdn_native_alive(r)) {
+        if (phase == RDN_EARLY)
+            rdn_frame_clear_fired(f);
         rdn_exec_interp.rules(f, phase);
-    else if (phase == RDN_EARLY)
+    } else if (phase == RDN_EARLY) {
         early_rules(f);
-    else
+    } else {
         late_rules(f);
+    }
     rdn_fp_leave(r, mode);
+}
+void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
+    struct rdn_run *r = f->x;
+    if (phase == RDN_EARLY && r->at->direct && rdn_native_alive(r)) {
+        r->ev->rules(r->block, f->head.row);
+        /* In another mode, or with something undefined, all of it is done again. */
+        if (__builtin_expect(!*rdn_run_flags(r) && rdn_fpmode_ok(r->fp_mode), 1))
+            return;
+    }
+    all_rules(f, phase);
 }

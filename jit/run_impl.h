@@ -8,19 +8,23 @@
 
 /* The key is the last member: only the words in use exist. state: as of a slot. */
 struct rdn_key_slot { uint64_t gen; uint8_t state; struct rdn_key key; };
-/* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT. */
-struct rdn_block { uint8_t *p; uint64_t *taint; const uint64_t *fired; uint8_t *states; struct rdn_pred_cells rules, items; };
+/* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT; direct:
+ * the event is one native function and nothing else, unless something is undefined. */
+struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; bool direct; struct rdn_pred_cells rules, items; };
 struct rdn_run {
     const struct rdn_unit *unit;
     const struct rdn_unit_event *ev;                     /* of the event in work */
     uint8_t *block;
     uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
-    const uint64_t *fired;
+    uint64_t *fired;                                     /* the output words, and head.fired */
+    const volatile uint8_t *alive;                       /* the unit's */
     struct rdn_block *blocks, *at;                       /* of all events, of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint8_t *keys; size_t key_bytes;                     /* rdn_key_slot i at keys + i * key_bytes */
     uint64_t gen;                                        /* of the event in work */
-    bool items_done, fp_bad;                             /* fp_bad: the thread runs in another floating-point mode */
+    uint64_t fp_gen;                                     /* the last one found in another floating-point mode */
+    uint32_t fp_mode;                                    /* of the thread, at the begin of the event */
+    bool items_done;
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
 };
@@ -38,18 +42,20 @@ static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {
     *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
 }
 
-static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->unit->alive != 0; }
-/* The mode is looked at once an event (begin); a wrong one is replaced for as long as we compute. */
-static inline uint32_t rdn_fp_enter(const struct rdn_run *r) {
+static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->alive != 0; }
+/* The mode is stored once an event (begin); a wrong one is replaced for as long as we compute. */
+static inline uint32_t rdn_fp_enter(struct rdn_run *r) {
     uint32_t was = 0;
-    if (__builtin_expect(r->fp_bad, 0)) {
+    if (__builtin_expect(!rdn_fpmode_ok(r->fp_mode), 0)) {
+        r->counts.fp_resets += r->fp_gen != r->gen;
+        r->fp_gen = r->gen;
         was = rdn_fpmode_get();
         rdn_fpmode_set(RDN_MXCSR);
     }
     return was;
 }
 static inline void rdn_fp_leave(const struct rdn_run *r, uint32_t was) {
-    if (__builtin_expect(r->fp_bad, 0))
+    if (__builtin_expect(!rdn_fpmode_ok(r->fp_mode), 0))
         rdn_fpmode_set(was);
 }
 
