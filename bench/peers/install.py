@@ -7,7 +7,8 @@
   find(names='all', into=build/peers, offline=False) -> {name: Peer}   a peer that was not asked for has no key
   Peer: name, version, python (of its environment), bin (its folder of programs), why (None, or the reason it is missing)
 
-Each PyPI peer has an environment of its own, because some of them want different versions of the same package. What is
+Each PyPI peer has an environment of its own, because some of them want different versions of the same package; ExprTk is a program
+of ours around its header, compiled for a minute. What is
 installed already is used as it is and costs no network. A peer that cannot be had is never an error: it has a reason."""
 import argparse
 import dataclasses
@@ -16,6 +17,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INTO = ROOT / 'build/peers'
@@ -34,7 +37,7 @@ PEERS = {
     'rule-engine': ('pypi', ['rule-engine']),
     'luajit': ('program', ['luajit', '-v']),             # Debian's package of that name
     'mojo': ('pypi', ['mojo==1.2.*']),                   # the version that bench/peers/mojo is written for
-    'exprtk': ('header', ['/usr/include/exprtk.hpp', '/usr/local/include/exprtk.hpp']),
+    'exprtk': ('source', ['cexprtk==0.4.2', 'exprtk.hpp', 'exprtk_peer.cpp']),       # a PyPI package that carries the C++ header; Debian has none
 }
 
 
@@ -71,13 +74,6 @@ def program(name, cmd):
     return Peer(name, version=number.group(0), bin=pathlib.Path(shutil.which(cmd[0])).parent)
 
 
-def header(name, paths):
-    for p in map(pathlib.Path, paths):
-        if p.exists():
-            return Peer(name, version='unknown', bin=p.parent)
-    return Peer(name, why=f'no {pathlib.Path(paths[0]).name}: Debian 12 has no package of it')
-
-
 def installed(python, package):
     """The version of a package in an environment, or None."""
     code = 'import importlib.metadata as m, sys; print(m.version(sys.argv[1]))'
@@ -104,6 +100,40 @@ def pypi(name, packages, into, offline):
     return p if p.version else Peer(name, why=f'its environment is broken; remove {home}')
 
 
+def fetch_header(home, package, header):
+    """Takes one file out of a package's source archive; None, or why not."""
+    with tempfile.TemporaryDirectory() as d:
+        rc, text = said([sys.executable, '-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-input', '--no-deps', '--no-binary', ':all:',
+                         '-d', d, package], PATIENCE_S)
+        archives = list(pathlib.Path(d).glob('*.tar.gz'))
+        if rc or not archives:
+            return f'pip: {last_line(text)}'
+        with tarfile.open(archives[0]) as tar:
+            inside = [m for m in tar.getmembers() if m.isfile() and m.name.endswith('/' + header)]
+            if not inside:
+                return f'{package} holds no {header}'
+            home.mkdir(parents=True, exist_ok=True)
+            (home / header).write_bytes(tar.extractfile(inside[0]).read())
+    return None
+
+
+def source(name, what, into, offline):
+    """A program of ours, compiled with a header of theirs."""
+    (package, header, program_source), home = what, into / name
+    mine, out = pathlib.Path(__file__).resolve().parent / program_source, home / name
+    if not shutil.which('g++'):
+        return Peer(name, why='no program g++ (Debian package g++)')
+    if not (home / header).exists():
+        why = 'not installed, and --offline' if offline else fetch_header(home, package, header)
+        if why:
+            return Peer(name, why=why)
+    if not out.exists() or out.stat().st_mtime < mine.stat().st_mtime:
+        rc, text = said(['g++', '-O3', '-march=native', '-ffp-contract=off', '-std=c++17', '-w', '-I', home, '-o', out, mine], PATIENCE_S)
+        if rc:
+            return Peer(name, why=f'g++: {last_line(text)}')
+    return Peer(name, version=f'({package.replace("==", " ")})', bin=home)
+
+
 def names_of(text):
     """'all', 'none' or 'a,b' -> names; an unknown one is a ValueError."""
     if text in ('all', 'none'):
@@ -120,12 +150,12 @@ def find(names='all', into=INTO, offline=False, tell=None):
     found = {}
     for name in names_of(names) if isinstance(names, str) else names:
         how, what = PEERS[name]
-        if how == 'pypi':
-            if tell and not offline and not (into / name / 'complete').exists():
-                tell(f'installing {name} into {into / name}')
-            found[name] = pypi(name, what, into, offline)
-        else:
-            found[name] = (program if how == 'program' else header)(name, what)
+        if how == 'program':
+            found[name] = program(name, what)
+            continue
+        if tell and not offline and not (into / name).exists():
+            tell(f'installing {name} into {into / name}')
+        found[name] = (pypi if how == 'pypi' else source)(name, what, into, offline)
     return found
 
 

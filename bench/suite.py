@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks by name. Each is a function of a Run; BENCHES is the table, in the order of the whole run.
+
+A C program that prints rows of bench/rows.py (against a peer it holds itself, or figures) needs one line: `program('batch')`."""
+import hashlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import duel
+import rows
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RULES_PEER = ROOT / 'bench/peers/rules_peer.py'
+PRETRADE = ROOT / 'examples/pretrade/pretrade.rdn'
+CARDS = ROOT / 'examples/cards/cards.rdn'
+BEST_OF = 3
+
+# What bench-rules plays against other languages: the slow ones would take hours for all sets.
+DUELS = (('random', 10), ('random', 100), ('random', 1000), ('rare', 100), ('keyed', 100))
+RULE_PEERS = ('numba', 'numpy', 'luajit', 'exprtk', 'zen-engine', 'common-expression-language', 'rule-engine', 'cel-python')
+
+
+def lobster():
+    """The sample of real order flow, when it is there."""
+    data = pathlib.Path(os.environ.get('REDAN_SHARED', ROOT.parent / 'shared')) / 'data/lobster'
+    found = sorted(data.glob('AAPL*_message_50.csv'))
+    return ['--flow', str(found[0])] if found else None
+
+
+class Run:
+    """What the benches share: the build, the peers that were found, the bars; and what became of the rows."""
+
+    def __init__(self, build, peers, say, bars, tiny=False):
+        self.build, self.peers, self.say, self.bars, self.tiny = build, peers, say, bars, tiny
+        self.missed, self.skipped = [], []
+
+    def path(self, name):
+        return self.build / f'bench/bench-{name}'
+
+    def call(self, name, *args):
+        """JSON objects a program prints. A failure is a miss; 77 is a skip with what it said."""
+        r = subprocess.run([str(self.path(name)), *map(str, args)], capture_output=True, text=True, check=False)
+        out = [json.loads(line) for line in r.stdout.splitlines() if line.startswith('{')]
+        if r.returncode == 77:
+            self.skip(f'{name}: {r.stderr.strip()}')
+        elif r.returncode and not any(row.get('ok') is False for row in out):
+            self.miss(f'{name} {" ".join(map(str, args))}: exit {r.returncode} {r.stderr.strip()[-300:]}')
+        return [row for row in out if row.get('bench') != 'machine']
+
+    def row(self, row):
+        """Judges a row of rows.py and prints it."""
+        peer = self.peers.get(row.get('peer'))
+        if peer and peer.version:
+            row.setdefault('peer_version', peer.version)
+        rows.judge(row, self.bars)
+        if not row['pass']:
+            self.missed.append(rows.line(row))
+        self.say(row, rows.line(row))
+
+    def figure(self, key, value, unit, **more):
+        self.row({'bench': key.split('/')[0], 'figure': key, 'value': round(value, 3), 'unit': unit, **more})
+
+    def raw(self, row):
+        """A program's own object, for the JSON lines alone."""
+        self.say(row, None)
+
+    def miss(self, text):
+        self.missed.append(text)
+
+    def skip(self, text):
+        self.skipped.append(text)
+
+    def peer(self, name):
+        """The peer, or None; one that was asked for and is missing is told once."""
+        p = self.peers.get(name)
+        if p and p.why:
+            text = f'{name}: {p.why}'
+            if text not in self.skipped:
+                self.skip(text)
+        return None if not p or p.why else p
+
+    def best(self, field, name, *args):
+        """The object of the best of several runs by a field."""
+        found = [r for _ in range(1 if self.tiny else BEST_OF) for r in self.call(name, *args)]
+        return min(found, key=lambda r: r[field]) if found else None
+
+
+def program(name, *args):
+    """A bench that is one program: its rows as they are."""
+    def run(r):
+        for row in r.call(name, *args):
+            if 'peer' in row or 'figure' in row:
+                r.row(row)
+            else:
+                r.raw(row)
+    return run
+
+
+# ---- rules ----
+def rules(r):
+    if r.peer('gcc'):
+        for row in r.call('rules', *(['--set', 'keyed', '--rules', 10, '--rounds', 2] if r.tiny else [])):
+            r.row(row)
+    wanted = [p for p in map(r.peer, RULE_PEERS) if p]
+    for name, size in DUELS[:1] if r.tiny else DUELS:
+        with tempfile.TemporaryDirectory(prefix='redan-bench-') as d, duel.Player(
+                [r.path('rules'), '--serve', d, '--set', name, '--rules', size]) as own:
+            for p in wanted:
+                rules_duel(r, own, p, {'bench': 'rules', 'schema': 1, 'set': name, 'rules': size, 'executor': own.hello['executor']}, pathlib.Path(d))
+            if not r.peers:
+                r.figure(f'rules/{name}/{size}', min(own.ask('slice')['ns'] for _ in range(duel.ROUNDS)), 'ns')
+
+
+def rules_duel(r, own, p, row, folder):
+    cmd = [p.python or sys.executable, RULES_PEER, p.name, folder, p.bin / p.name]
+    try:
+        with duel.Player(cmd) as player:
+            row.update(duel.duel(own, player), peer=p.name, peer_form=player.hello['form'], note=player.hello['form'])
+            events = player.ask(f'answers {folder / "peer.bin"}')['events']
+    except duel.PlayerError as e:
+        r.say(None, f'{row["bench"]}/{row["set"]}/{row["rules"]}: no {p.name}: {e}')
+        return
+    row['events'] = events
+    row['ok'] = duel.same_answers(folder / 'own.bin', folder / 'peer.bin', events, (row['rules'] + 63) // 64)
+    row['hash'] = hashlib.blake2b((folder / 'peer.bin').read_bytes(), digest_size=8).hexdigest()
+    r.row(row)
+
+
+# ---- whole programs ----
+def pretrade(r):
+    flows = [('hot', ['--hot', 500, '--rounds', 20 if r.tiny else 2000]), ('generated', ['--rounds', 1 if r.tiny else 5])]
+    if lobster() and not r.tiny:
+        flows.append(('lobster', ['--rounds', 10, *lobster()]))
+    for name, args in flows:
+        row = r.best('ns_per_event', 'pretrade', PRETRADE, 'judge', *args)
+        if row:
+            r.raw(row)
+            r.figure(f'pretrade/{name}/ns_per_{"order" if name == "hot" else "event"}', row['ns_per_event'], 'ns')
+
+
+def swap(r):
+    found = [row for _ in range(1 if r.tiny else BEST_OF) for row in r.call('pretrade', 'generated', 'swap', '--rules', 100, '--swaps', 20 if r.tiny else 300)]
+    for row in found:
+        r.raw(row)
+        if row['lost'] or row['out_of_order']:
+            r.miss(f'swap: lost {row["lost"]}, out of order {row["out_of_order"]}')
+    for field in ('total_us_p50', 'total_us_p99', 'compile_us_p50', 'publish_us_p50') if found else ():
+        r.figure(f'swap/100/{field}', statistics.median(row[field] for row in found), 'us')
+
+
+def cards(r):
+    row = r.best('us_per_event', 'cards', CARDS, 'score', ROOT / 'examples/plugin_py/fraud_model.py')
+    if row:
+        r.raw(row)
+        r.figure('cards/us_per_event', row['us_per_event'], 'us')
+
+
+def keyed(r):
+    for row in r.call('keyed', 1000, *([] if r.tiny else [1000000])):
+        r.raw(row)
+        where = f'keyed/{row["window"].replace(" ", "-")}/{row["keys"]}'
+        r.figure(where + '/update_ns', row['update_ns'], 'ns')
+        r.figure(where + '/read_ns', row['read_ns'], 'ns')
+
+
+BENCHES = {'rules': rules, 'pretrade': pretrade, 'swap': swap, 'cards': cards, 'keyed': keyed}
+
