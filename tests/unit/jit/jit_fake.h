@@ -10,9 +10,18 @@
 
 struct fake { const struct rdn_ir *ir; struct rdn_cell row[16]; uint64_t salt; };
 
+/* Draws come from a seed, or from bytes as far as they go (a fuzzer's) and are 0 behind them. */
 static uint64_t fake_seed = 1;
-static inline uint64_t rnd(void) { return rdn_mix64(fake_seed += 0x9e3779b97f4a7c15u); }
-static inline uint32_t below(uint32_t n) { return (uint32_t)(rnd() % n); }
+static const uint8_t *fake_bytes, *fake_end;
+static inline uint64_t fake_take(size_t n) {
+    uint64_t v = 0;
+    size_t left = (size_t)(fake_end - fake_bytes);
+    memcpy(&v, fake_bytes, n < left ? n : left);
+    fake_bytes += n < left ? n : left;
+    return v;
+}
+static inline uint64_t rnd(void) { return fake_bytes ? fake_take(8) : rdn_mix64(fake_seed += 0x9e3779b97f4a7c15u); }
+static inline uint32_t below(uint32_t n) { return (uint32_t)((fake_bytes ? fake_take(n > 256 ? 4 : 1) : rnd()) % n); }
 
 static const int64_t edge_i64[] = {0, 1, -1, 2, -2, 7, 10, 100, 1000, 99999, INT32_MAX, INT32_MIN, (1ll << 31), (1ll << 53) + 1, (1ll << 53) - 1,
                                    INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, 1000000007, -3000000000, 9000000000000000};
