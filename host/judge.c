@@ -36,7 +36,7 @@ static bool in_calendar(void *ctx, uint32_t c, int64_t t) {
     return rdn_cal_open_at(b->rs->cals[c], t, &b->cal_spans[c]);
 }
 
-const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_read };
+const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_asks, rdn_win_update };
 
 /* ---- windows ---- */
 static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint32_t event, const uint8_t *row) {
@@ -70,29 +70,30 @@ static void keep_prev(struct rdn_binding *b, uint32_t w, const struct rdn_key *k
     b->prev_gen[w] = b->gen;
 }
 
-static void update_observed(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
-    for (uint32_t i = 0; i < e->nobserved; i++) {
-        uint32_t w = e->observed[i];
-        struct rdn_winput in;
-        switch (rdn_exec_window(b->frame, w, &in)) {
-        case RDN_ENTER:
-            if (b->win_is[w] & RDN_WIN_IS_PREV)
-                keep_prev(b, w, in.key, now);
-            rdn_win_update(b->wins[w], in.key, now, &in.val, in.span);
-            break;
-        case RDN_ENTER_SKIP:
-            rdn_win_skip(b->wins[w]);
-            break;
-        case RDN_ENTER_NOT:
-            break;
-        }
+static void update_window(struct rdn_binding *b, uint32_t w, int64_t now) {
+    struct rdn_winput in;
+    switch (rdn_exec_window(b->frame, w, &in)) {
+    case RDN_ENTER:
+        if (b->win_is[w] & RDN_WIN_IS_PREV)
+            keep_prev(b, w, in.key, now);
+        rdn_win_update(b->wins[w], in.key, now, &in.val, in.span);
+        return;
+    case RDN_ENTER_SKIP:
+        rdn_win_skip(b->wins[w]);
+        return;
+    case RDN_ENTER_NOT:
+        return;
     }
+}
+static void update_observed(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
+    for (uint32_t i = 0; (i = rdn_exec_puts(b->frame, false, i)) < e->nobserved; i++)
+        update_window(b, e->observed[i], now);
 }
 
 /* All conditions, keys and values are read before any of them changes (10.4). */
 static void update_accepted(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < e->naccepted; i++) {
+    for (uint32_t i = rdn_exec_puts(b->frame, true, 0); i < e->naccepted; i++) {
         struct rdn_accept *x = &b->accepts[n];
         x->window = e->accepted[i];
         enum rdn_enter how = rdn_exec_window(b->frame, x->window, &x->in);

@@ -33,6 +33,9 @@ static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
         h = rdn_key_fold_(words[i] ^ h, 0x9fb21c651e98df25u);
     return (h ^ h >> 32) * s.b;
 }
+/* One of many reads of windows (helpers.wasks of jit/exec.h): byte offsets of the key and of the word that gets the value. A value
+ * without an 8-byte form has no word. els stands in for undefined when has_els. */
+struct rdn_ask { uint32_t window, key, slot; bool has_els; int64_t els; };
 void rdn_key_load(struct rdn_key *, const uint64_t *words, uint32_t n);   /* a key from stored words, hash included */
 /* Key number i of an encoded key as a cell (for --state); texts point into `words`. */
 void rdn_key_decode(const uint64_t *words, const struct rdn_type *const *types, uint32_t n, uint32_t i, struct rdn_cell *ret);

@@ -6,7 +6,8 @@
  * allocates. The lane drives an event through the phases in this order:
  *
  *   rdn_exec_begin(f, event, row, now, ts)
- *   rdn_exec_window(f, w, &in)                  for each observed window of the event, in declared order; the lane updates it
+ *   rdn_exec_window(f, w, &in)                  for each observed window of the event, in declared order; the lane updates it;
+ *                                               rdn_exec_puts does both for those it can
  *   rdn_exec_rules(f, RDN_EARLY)                all rules that do not read score
  *   f->score = ...; rdn_exec_rules(f, RDN_LATE) only if the event has late rules
  *   rdn_exec_value(f, node, &cell)              points, emit fields, message parts, as wanted
@@ -29,9 +30,10 @@ struct rdn_helpers {
     bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
     void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
         /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
-    /* A window of head.wins at head.now, as wread without prev reads it, but a text may change at the next update.
-     * NULL: wread is asked. */
-    void (*wquick)(struct rdn_win *, const struct rdn_key *, int64_t now, struct rdn_cell *ret);
+    /* Of windows in head.wins; NULL: the others do it. wasks reads many without prev (state/window.h); wput enters a value, of which
+     * the low word counts. */
+    uint64_t (*wasks)(struct rdn_win *const *, const struct rdn_ask *, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now);
+    bool (*wput)(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
 };
 struct rdn_program;
 struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */
@@ -60,7 +62,7 @@ struct rdn_frame_head {                                  /* first member of stru
     const uint8_t *row;
     int64_t now, ts;
     bool any_undef;                                      /* some bit of undef is set */
-    struct rdn_win *const *wins;                         /* by window, for helpers.wquick; set by the lane, NULL without it */
+    struct rdn_win *const *wins;                         /* by window, for helpers.wasks and wput; set by the lane, NULL without it */
 };
 uint64_t rdn_frame_cold_rules(const struct rdn_frame *); /* rules that machine code gave to interp so far. [any] while the frame is open */
 int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
@@ -76,6 +78,10 @@ enum rdn_enter { RDN_ENTER, RDN_ENTER_NOT, RDN_ENTER_SKIP };   /* where is false
 struct rdn_winput { const struct rdn_key *key; struct rdn_cell val; int64_t span; };
 /* The key stays valid until the next call for the same window; the frame keeps one a window, so own-event reads reuse it. */
 enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
+/* Enters the values of the event's observed (accepted) windows from number `from` of its list on, as rdn_exec_window and helpers.wput
+ * would, and returns the number of the first one it leaves to the caller; the length of the list: none. Windows whose prev is read are
+ * left, and all accepted ones where the value of some depends on a window. */
+uint32_t rdn_exec_puts(struct rdn_frame *, bool accepted, uint32_t from);
 void rdn_exec_rules(struct rdn_frame *, enum rdn_phase);
 void rdn_exec_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);
 /* Cause and place (.cause, .span) of an undefined condition; rule: index of ir->rules. Evaluates it again, so before accepted

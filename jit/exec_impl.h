@@ -32,6 +32,7 @@ struct rdn_exec_impl {
     uint64_t (*cold_rules)(const struct rdn_frame *);    /* NULL: none */
     /* As rdn_exec_window and rdn_exec_rules. rules ORs into undef (already clear), sets any_undef, and completes fired (begin). */
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
+    uint32_t (*puts)(struct rdn_frame *, bool accepted, uint32_t from);   /* as rdn_exec_puts. NULL: all are left to the caller */
     void (*rules)(struct rdn_frame *, enum rdn_phase);
     /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and writes the words; it may mark any event it
      * does not like. */

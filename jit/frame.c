@@ -123,6 +123,7 @@ static void take_known(struct rdn_frame *f) {
 void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) { begin(f, NO_EVENT, NULL, now, ts); }
 
 enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->impl->window(f, window, ret); }
+uint32_t rdn_exec_puts(struct rdn_frame *f, bool accepted, uint32_t from) { return f->impl->puts ? f->impl->puts(f, accepted, from) : from; }
 void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
     if (f->known && phase == RDN_EARLY)
         take_known(f);

@@ -88,6 +88,14 @@ static inline int64_t row_word(const uint8_t *p, unsigned load) {
     default: return *p;
     }
 }
+static inline int64_t key_word(const uint8_t *row, const struct rdn_keyword *w) {
+    int64_t v = 0;
+    if (w->load == RDN_LOAD_TAIL)
+        memcpy(&v, row + w->at, w->bytes);
+    else if (w->load != RDN_LOAD_ZERO)
+        v = row_word(row + w->at, w->load);
+    return v;
+}
 /* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
 static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
     if (o->load == RDN_LOAD_ITEM)
@@ -129,7 +137,8 @@ void rdn_run_items(struct rdn_frame *f) {
 }
 
 /* ---- keys ---- */
-/* Some part has several words, or is an item, or may be undefined. An item without a value may have one for interp. */
+/* Some part is an item, may be undefined or is longer than its field: the key is made when first asked for. An item without a
+ * value may have one for interp. */
 static __attribute__((noinline)) uint8_t make_any_key(struct rdn_frame *f, const struct rdn_plan *pl, uint32_t k, struct rdn_key *key) {
     const struct rdn_keypart *part = &pl->parts.v[pl->keys.v[k].at], *end = part + pl->keys.v[k].n;
     rdn_key_begin(key);
@@ -149,52 +158,51 @@ static __attribute__((noinline)) uint8_t make_any_key(struct rdn_frame *f, const
     rdn_key_end(key);
     return RDN_SLOT_VALUE;
 }
-/* Words of the row, whatever their types: a valid row holds no unknown sym. Calls nothing that comes back here, so that the
- * common path saves no registers. */
-static __attribute__((noinline)) uint8_t make_key(struct rdn_frame *f, uint32_t k, struct rdn_key *key) {
-    const struct rdn_unit_event *ev = ((const struct rdn_run *)f->x)->ev;
-    const struct rdn_keyform *form = &ev->keys[k];
-    const struct rdn_keyload *l = form->load;
-    const uint8_t *row = f->head.row;
-    uint32_t n = form->n;
-    if (!l)
-        return make_any_key(f, ev->plan, k, key);
-    for (uint32_t i = 0; i < n; i++)
-        key->w[i] = (uint64_t)row_word(row + l[i].at, l[i].load);
-    key->words = n;
-    key->absent = false;
-    key->hash = rdn_key_hash(key->w, n);
-    return RDN_SLOT_VALUE;
+/* All keys whose words are words of the row: a valid row holds no unknown sym and no text that is not padded. */
+static __attribute__((noinline)) void make_keys(struct rdn_run *r, const struct rdn_steps *s, const uint8_t *row) {
+    for (const struct rdn_quickkey *k = s->quick, *end = k + s->nquick; k < end; k++) {
+        const struct rdn_keyword *l = s->words + k->word;
+        struct rdn_key *key = rdn_key_at(r->block, k->at);
+        for (uint32_t i = 0; i < k->words; i++)
+            key->w[i] = (uint64_t)key_word(row, &l[i]);
+        key->hash = rdn_key_hash(key->w, k->words);
+    }
+    r->keys_done = true;
 }
-static inline struct rdn_key_slot *key_slot(const struct rdn_run *r, uint32_t k) { return (struct rdn_key_slot *)(void *)(r->keys + k * r->key_bytes); }
+static inline void need_keys(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    if (!r->keys_done)
+        make_keys(r, &r->ev->steps, f->head.row);
+}
+static inline struct rdn_key_memo *memo_of(struct rdn_key *key) { return (struct rdn_key_memo *)(void *)((uint8_t *)key - RDN_KEY_MEMO); }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_run *r = f->x;
-    struct rdn_key_slot *s = key_slot(r, k);
-    if (s->gen != r->gen) {
-        s->gen = r->gen;
-        s->state = make_key(f, k, &s->key);
+    const struct rdn_keyform *form = &r->ev->steps.keys[k];
+    struct rdn_key *key = rdn_key_at(r->block, form->at);
+    if (form->quick) {
+        need_keys(f);
+        return key;
     }
-    return s->state == RDN_SLOT_VALUE ? &s->key : NULL;
+    struct rdn_key_memo *memo = memo_of(key);
+    if (memo->gen != r->gen) {
+        memo->gen = r->gen;
+        memo->state = make_any_key(f, r->ev->plan, k, key);
+    }
+    return memo->state == RDN_SLOT_VALUE ? key : NULL;
 }
 /* Why there is no value at this key: the key has none, or nothing is there. */
-static uint8_t nothing_at(const struct rdn_run *r, uint32_t k) { return key_slot(r, k)->state == RDN_SLOT_ASK ? RDN_SLOT_ASK : RDN_SLOT_UNDEF; }
+static uint8_t nothing_at(const struct rdn_run *r, uint32_t k) {
+    const struct rdn_keyform *form = &r->ev->steps.keys[k];
+    return !form->quick && memo_of(rdn_key_at(r->block, form->at))->state == RDN_SLOT_ASK ? RDN_SLOT_ASK : RDN_SLOT_UNDEF;
+}
 
 /* ---- gathers ---- */
-static inline void ask_window(struct rdn_frame *f, uint32_t window, const struct rdn_key *k, struct rdn_cell *c) {
-    if (f->helpers.wquick)
-        f->helpers.wquick(f->head.wins[window], k, f->head.now, c);
-    else
-        f->helpers.wread(f->lane, window, k, false, c);
-}
 static uint8_t state_of(const struct rdn_cell *c) { return c->cause ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE; }
 static uint8_t read_window(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
     const struct rdn_key *k = key_of(f, g->key);
     if (!k)
         return nothing_at(f->x, g->key);
-    if (g->kind == RDN_G_WREAD)
-        ask_window(f, g->index, k, c);
-    else
-        f->helpers.wread(f->lane, g->index, k, true, c);
+    f->helpers.wread(f->lane, g->index, k, g->kind == RDN_G_WPREV, c);
     return state_of(c);
 }
 /* Columns of one row stand together in most conditions: the last row found is kept. */
@@ -269,19 +277,11 @@ static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct
     if (state != RDN_SLOT_VALUE)
         no_value(r, g, state);
 }
-/* A window or row gave nothing that the slot can hold. */
-static __attribute__((noinline)) void no_fill(struct rdn_run *r, const struct rdn_fill *s, const struct rdn_cell *v) {
-    uint8_t state = !v ? nothing_at(r, s->key) : v->cause ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
-    if (state == RDN_SLOT_UNDEF && s->has_els)
-        *(int64_t *)(void *)(r->block + s->slot) = s->els;
-    else
-        no_value(r, s->of, state);
-}
 static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
     int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
     struct rdn_cell x;
     if (s->kind == RDN_FILL_INLIST) {
-        x.d = row_word(f->head.row + s->key, s->load);   /* and its low word for what is no decimal */
+        x.d = row_word(f->head.row + s->at, s->load);    /* and its low word for what is no decimal */
         x.cause = RDN_DEFINED;
         *slot = f->helpers.inlist(f->lane, s->index, &x);
     } else if (s->kind == RDN_FILL_INCAL) {
@@ -290,30 +290,65 @@ static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, str
         any_fill(f, s->of, last);
     }
 }
-void rdn_run_fills(struct rdn_frame *f) {
+/* Without the helper for many: one by one. */
+static __attribute__((noinline)) uint64_t ask_each(struct rdn_frame *f, const struct rdn_ask *a, uint32_t n) {
     struct rdn_run *r = f->x;
-    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    for (const struct rdn_fill *s = r->ev->fills, *end = r->ev->fills_end; s < end; s++) {
+    uint64_t none = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rdn_gather *g = r->ev->steps.ask_of[a + i - r->ev->steps.asks];
         struct rdn_cell c;
-        const struct rdn_cell *v = NULL;
-        if (s->kind == RDN_FILL_WINDOW) {
-            const struct rdn_key *k = key_of(f, s->key);
-            if (k) {
-                ask_window(f, s->index, k, &c);
-                v = &c;
-            }
-        } else if (s->kind == RDN_FILL_ROW) {
-            v = row_at(f, s->index, s->key, &last);
-            v = v ? v + s->column : NULL;
-        } else {
-            other_fill(f, s, &last);
+        f->helpers.wread(f->lane, a[i].window, rdn_key_at(r->block, a[i].key), false, &c);
+        if (c.cause && a[i].has_els)
+            c = (struct rdn_cell){.d = a[i].els};
+        if (!c.cause && rdn_slot_store(r->block, g->slot, g->type, &c))
             continue;
-        }
-        if (v && !v->cause && (!s->wide || rdn_fits_i64(v->d)))
-            *(int64_t *)(void *)(r->block + s->slot) = v->i;     /* a float's bits and the word of a decimal, too */
-        else
-            no_fill(r, s, v);
+        *rdn_slot_at(r->block, g->slot) = !c.cause;
+        none |= 1ull << i;
     }
+    return none;
+}
+static inline void run_asks(struct rdn_frame *f, const struct rdn_steps *s) {
+    struct rdn_run *r = f->x;
+    for (uint32_t i = 0; i < s->nasks; i += 64) {
+        uint32_t n = s->nasks - i < 64 ? s->nasks - i : 64;
+        uint64_t none = f->helpers.wasks ? f->helpers.wasks(f->head.wins, s->asks + i, n, r->block, r->block, f->head.now)
+                                         : ask_each(f, s->asks + i, n);
+        for (; none; none &= none - 1) {
+            const struct rdn_gather *g = s->ask_of[i + (unsigned)__builtin_ctzll(none)];
+            no_value(r, g, *rdn_slot_at(r->block, g->slot) ? RDN_SLOT_ASK : RDN_SLOT_UNDEF);
+        }
+    }
+}
+/* A row gave nothing that the slot can hold. */
+static __attribute__((noinline)) void no_column(struct rdn_run *r, const struct rdn_rowcolumn *c, uint32_t key, const struct rdn_cell *v) {
+    uint8_t state = !v ? nothing_at(r, key) : v->cause ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
+    if (state == RDN_SLOT_UNDEF && c->has_els)
+        *(int64_t *)(void *)(r->block + c->slot) = c->els;
+    else
+        no_value(r, c->of, state);
+}
+static inline void run_rows(struct rdn_frame *f, const struct rdn_steps *s) {
+    struct rdn_run *r = f->x;
+    for (const struct rdn_rowread *row = s->rows, *end = row + s->nrows; row < end; row++) {
+        const struct rdn_key *k = key_of(f, row->key);
+        const struct rdn_cell *vals = k ? f->helpers.tread(f->lane, row->table, k) : NULL;
+        for (const struct rdn_rowcolumn *c = s->columns + row->column, *last = c + row->columns; c < last; c++) {
+            const struct rdn_cell *v = vals ? vals + c->column : NULL;
+            if (v && !v->cause && (!c->wide || rdn_fits_i64(v->d)))
+                *(int64_t *)(void *)(r->block + c->slot) = v->i;     /* a float's bits and the word of a decimal, too */
+            else
+                no_column(r, c, row->key, v);
+        }
+    }
+}
+void rdn_run_fills(struct rdn_frame *f) {
+    const struct rdn_steps *s = &((struct rdn_run *)f->x)->ev->steps;
+    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
+    need_keys(f);
+    run_asks(f, s);
+    run_rows(f, s);
+    for (const struct rdn_fill *p = s->fills, *end = p + s->nfills; p < end; p++)
+        other_fill(f, p, &last);
 }
 
 /* ---- window inputs ---- */
@@ -343,6 +378,48 @@ static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struc
         ret->span = c.i;
     }
     return true;
+}
+
+/* ---- quick windows ---- */
+static inline bool source(const struct rdn_run *r, const uint8_t *row, const struct rdn_source *s, int64_t *ret) {
+    if (s->load == RDN_LOAD_NONE) {
+        *ret = s->imm;
+    } else if (s->load == RDN_LOAD_ITEM) {
+        memcpy(ret, r->block + s->at, sizeof *ret);
+        return !(r->taint[s->bit / 64] >> s->bit % 64 & 1);
+    } else {
+        *ret = row_word(row + s->at, s->load);
+    }
+    return true;
+}
+/* False: something is undefined or cannot be stored, which is interp's to say. */
+static inline bool put(struct rdn_frame *f, const struct rdn_put *p) {
+    struct rdn_run *r = f->x;
+    const uint8_t *row = f->head.row;
+    int64_t where, span;
+    struct rdn_cell c;                                   /* the low word is all that a window takes */
+    if (!source(r, row, &p->where, &where))
+        return false;
+    if (!where)
+        return true;
+    if (!source(r, row, &p->value, &c.i) || !source(r, row, &p->span, &span) || (p->is_float && !isfinite(c.f)))
+        return false;
+    f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, span);
+    return true;
+}
+uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
+    struct rdn_run *r = f->x;
+    const struct rdn_steps *s = &r->ev->steps;
+    const struct rdn_put *p = s->puts[accepted];
+    uint32_t n = s->nputs[accepted], i = from;
+    if (!f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || (accepted && !s->accept_quick) || !rdn_native_alive(r))
+        return from;
+    if (r->ev->plan->items.n)
+        rdn_need_items(f);
+    need_keys(f);
+    while (i < n && p[i].quick && put(f, &p[i]))
+        i++;
+    return i;
 }
 
 enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {

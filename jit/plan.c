@@ -28,7 +28,7 @@ bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
     return true;
 }
 
-static struct rdn_operand operand_of(const struct rdn_plan *pl, rdn_pid p) {
+struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *pl, rdn_pid p) {
     const struct rdn_pnode *n = &pl->nodes.v[p];
     struct rdn_operand o = {.load = RDN_LOAD_SLOW, .pid = p};
     if (n->op == RDN_OP_FIELD) {
@@ -58,11 +58,12 @@ static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct 
             return k;
     }
     struct rdn_keyplan *k = rdn_push(pl->arena, &pl->keys);
-    *k = (struct rdn_keyplan){n, pl->parts.n, true};
+    *k = (struct rdn_keyplan){.n = n, .at = pl->parts.n, .place = pl->key_bytes + RDN_KEY_MEMO};
     for (uint32_t i = 0; i < n; i++) {
-        k->simple &= types[i]->kind != RDN_K_STR;
-        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){operand_of(pl, pids[i]), types[i]}));
+        k->words += rdn_key_words(types[i]);
+        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){rdn_plan_operand_of(pl, pids[i]), types[i]}));
     }
+    pl->key_bytes = k->place + (uint32_t)offsetof(struct rdn_key, w) + 8 * k->words;
     return pl->keys.n - 1;
 }
 
@@ -139,9 +140,9 @@ static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
     }
     if (!ok)
         wp.how = RDN_WIN_INTERP;
-    wp.where = operand_of(pl, parts[0]);
-    wp.value = operand_of(pl, parts[1]);
-    wp.span = operand_of(pl, parts[2]);
+    wp.where = rdn_plan_operand_of(pl, parts[0]);
+    wp.value = rdn_plan_operand_of(pl, parts[1]);
+    wp.span = rdn_plan_operand_of(pl, parts[2]);
     wp.is_float = parts[1] && at(pl, parts[1])->type == RDN_TY_F64;
     rdn_push_val(pl->arena, &pl->windows, wp);
 }

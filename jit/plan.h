@@ -55,12 +55,14 @@ struct rdn_gather {
     rdn_pid pid;                                         /* the node whose slot it fills */
     rdn_pid operand, els;                                /* leaves or items */
 };
+#define RDN_KEY_MEMO 16                                  /* bytes in front of each key in the block: gather.c's */
 struct rdn_keyplan {                                     /* one distinct tuple of key expressions */
     uint32_t n, at;                                      /* parts: plan->parts[at .. at + n) */
-    bool simple;                                         /* every part is a word: no str */
+    uint32_t words, place;                               /* of the key; where it stands behind rdn_block_keys */
 };
 /* How C gets an operand without looking at its node. SLOW: through its node. */
-enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM };
+enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM,
+                RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL };   /* steps.h alone: nothing to load; 0; the first bytes of a word */
 struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; item: its number */
 struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 
@@ -117,6 +119,7 @@ struct rdn_plan {
     uint64_t *deps; uint32_t dep_words;                  /* ndeps sets of dep_words words: of taint */
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
+    uint32_t key_bytes;                                  /* of all keys in the block */
 };
 /* The block native code works on (x64: rdi, a64: x0). Offsets in bytes from its start. */
 #define RDN_BLOCK_NOW 0
@@ -127,7 +130,8 @@ enum { RDN_BLOCK_NONFINITE = 1, RDN_BLOCK_TAINT = 2 };
 static inline uint32_t rdn_block_slot(uint32_t slot) { return RDN_BLOCK_SLOTS + 8 * slot; }
 static inline uint32_t rdn_block_fired(const struct rdn_plan *p) { return rdn_block_slot(p->nslots); }
 static inline uint32_t rdn_block_taint(const struct rdn_plan *p) { return rdn_block_fired(p) + 8 * p->out_words; }
-static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_block_taint(p) + 8 * p->dep_words + 63) & ~63u; }
+static inline uint32_t rdn_block_keys(const struct rdn_plan *p) { return rdn_block_taint(p) + 8 * p->dep_words; }
+static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_block_keys(p) + p->key_bytes + 63) & ~63u; }
 
 #define RDN_PLAN_MAX_SLOTS 4096u
 #define RDN_PLAN_MAX_EVENT 4096u                         /* bytes of a row */
@@ -147,6 +151,7 @@ void rdn_plan_gather(struct rdn_plan *, rdn_pid);
 void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);
 /* A leaf, or an item (added when it is native and depends on the event alone): can C read it before the windows? */
 bool rdn_plan_operand(struct rdn_plan *, rdn_pid);
+struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *, rdn_pid);   /* of what rdn_plan_operand let through */
 /* plan_group.c: technique of each rule, conditions, groups, inputs. After marking and sharing. */
 void rdn_plan_groups(struct rdn_plan *, struct rdn_arena *tmp);
 /* An emitter cannot compute the condition: whoever depends on it is left to interp. */

@@ -14,10 +14,10 @@
 
 /* ---- opening ---- */
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
-static size_t slot_bytes(const struct rdn_unit *u) {
-    return round64(offsetof(struct rdn_key_slot, key) + offsetof(struct rdn_key, w) + 8 * ((size_t)u->key_words + 1));
+static void open_keys(uint8_t *block, const struct rdn_steps *s) {
+    for (uint32_t i = 0; i < s->nquick; i++)
+        rdn_key_at(block, s->quick[i].at)->words = s->quick[i].words;
 }
-
 static size_t preds_bytes(const struct rdn_preds *p) { return p ? round64(rdn_preds_bytes(p)) : 0; }
 static size_t event_bytes(const struct rdn_unit_event *ev) {
     return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
@@ -31,6 +31,7 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
     const struct rdn_plan *pl = ev->plan;
     *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (uint64_t *)(void *)(p + rdn_block_fired(pl))};
     ret->direct = ev->rules && !pl->items.n && !pl->gathers.n && !pl->any_early && pl->groups.n == 1;
+    open_keys(p, &ev->steps);
     ret->states = p += rdn_block_bytes(pl);
     p += round64(pl->nslots);
     open_preds(ev->preds, &p, &ret->rules);
@@ -40,9 +41,9 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
 
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
-    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct rdn_block)), keys = slot_bytes(u) * u->max_keys, n;
+    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct rdn_block)), n;
     size_t ask = round64(8 * (size_t)f->words);
-    n = 64 + head + ptrs + ask + keys;
+    n = 64 + head + ptrs + ask;
     for (uint32_t e = 0; e < events; e++)
         n += event_bytes(&u->events[e]);
     void *memory = rdn_zalloc(f->mem, n);
@@ -50,11 +51,10 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
         return rdn_fail(reterr, NOMEM, "", "frame");
     uint8_t *p = (uint8_t *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     struct rdn_run *r = (struct rdn_run *)(void *)p;
-    *r = (struct rdn_run){.unit = u, .alive = u->alive, .memory = memory, .bytes = n, .key_bytes = slot_bytes(u)};
+    *r = (struct rdn_run){.unit = u, .alive = u->alive, .memory = memory, .bytes = n};
     r->blocks = (struct rdn_block *)(void *)(p += head);
     r->ask = (uint64_t *)(void *)(p += ptrs);
-    r->keys = p += ask;
-    p += keys;
+    p += ask;
     for (uint32_t e = 0; e < events; e++)
         p = open_block(&u->events[e], p, &r->blocks[e]);
     f->x = r;
@@ -224,7 +224,7 @@ void rdn_run_begin(struct rdn_frame *f) {
     r->block = b->p;
     r->taint = b->taint;
     r->fired = f->head.fired = b->fired;
-    r->items_done = false;
+    r->items_done = r->keys_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
     if (*rdn_run_flags(r))                               /* of the last event of this type */
         clear_taint(r);

@@ -6,8 +6,9 @@
 #include "jit/cpu.h"
 #include "jit/run.h"
 
-/* The key is the last member: only the words in use exist. state: as of a slot. */
-struct rdn_key_slot { uint64_t gen; uint8_t state; struct rdn_key key; };
+/* In front of each key of the block that is not quick. state: as of a slot. */
+struct rdn_key_memo { uint64_t gen; uint8_t state; };
+_Static_assert(sizeof(struct rdn_key_memo) == RDN_KEY_MEMO, "place of a key");
 /* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT; direct:
  * the event is one native function and nothing else, unless something is undefined. */
 struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; bool direct; struct rdn_pred_cells rules, items; };
@@ -20,16 +21,17 @@ struct rdn_run {
     const volatile uint8_t *alive;                       /* the unit's */
     struct rdn_block *blocks, *at;                       /* of all events, of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
-    uint8_t *keys; size_t key_bytes;                     /* rdn_key_slot i at keys + i * key_bytes */
     uint64_t gen;                                        /* of the event in work */
     uint64_t fp_gen;                                     /* the last one found in another floating-point mode */
     uint32_t fp_mode;                                    /* of the thread, at the begin of the event */
-    bool items_done;
+    bool items_done, keys_done;
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
 };
 
 static inline int64_t *rdn_slot_at(uint8_t *block, uint32_t slot) { return (int64_t *)(void *)(block + rdn_block_slot(slot)); }
+/* Only the words in use exist. */
+static inline struct rdn_key *rdn_key_at(uint8_t *block, uint32_t at) { return (struct rdn_key *)(void *)(block + at); }
 static inline uint32_t *rdn_run_flags(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
 /* Leaves the rules and items that depend on an input to interp. */
 static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {

@@ -9,64 +9,6 @@
 
 struct piece { uint8_t *buf; size_t cap; struct rdn_emitted code; uint32_t at; };
 
-/* Sizes of a frame's keys. */
-static void measure_keys(struct rdn_unit *u, const struct rdn_plan *pl) {
-    if (pl->keys.n > u->max_keys)
-        u->max_keys = pl->keys.n;
-    for (uint32_t k = 0; k < pl->keys.n; k++) {
-        uint32_t words = 0;
-        for (uint32_t i = 0; i < pl->keys.v[k].n; i++)
-            words += rdn_key_words(pl->parts.v[pl->keys.v[k].at + i].type);
-        if (words > u->key_words)
-            u->key_words = words;
-    }
-}
-/* A field that is always there and one word of the row. */
-static bool in_place(const struct rdn_field *f, struct rdn_fill *s) {
-    if (f->optional || f->type->kind == RDN_K_STR || f->type->kind == RDN_K_ARR)
-        return false;
-    s->load = f->size == 8 ? RDN_LOAD_64 : f->size == 1 ? RDN_LOAD_U8 : f->type->kind == RDN_K_DATE ? RDN_LOAD_I32 : RDN_LOAD_U32;
-    s->key = f->offset;
-    return true;
-}
-static struct rdn_fill fill_of(const struct rdn_plan *pl, const struct rdn_gather *g) {
-    struct rdn_fill s = {.slot = rdn_block_slot(g->slot), .index = g->index, .key = g->key, .column = g->column, .of = g};
-    const struct rdn_pnode *els = &pl->nodes.v[g->els];
-    bool plain = !g->is_defined && !g->nan_is_none && (!g->has_else || els->op == RDN_OP_CONST);
-    bool bare = plain && !g->has_else;
-    const struct rdn_pnode *x = &pl->nodes.v[g->operand];
-    s.kind = plain && g->kind == RDN_G_WREAD ? RDN_FILL_WINDOW : plain && g->kind == RDN_G_ROW ? RDN_FILL_ROW : RDN_FILL_ANY;
-    if (bare && g->kind == RDN_G_INCAL && x->op == RDN_OP_NOW)
-        s.kind = RDN_FILL_INCAL;
-    if (bare && g->kind == RDN_G_INLIST && x->op == RDN_OP_FIELD && x->type != RDN_TY_F64 && in_place(&pl->ir->events[pl->event].fields[x->aux], &s))
-        s.kind = RDN_FILL_INLIST;
-    s.wide = g->type == RDN_TY_D64;
-    s.has_els = g->has_else;
-    s.els = els->lo;
-    return s;
-}
-static void make_fills(struct rdn_unit *u, struct rdn_unit_event *ev) {
-    const struct rdn_plan *pl = ev->plan;
-    ev->fills = rdn_new_n(&u->arena, struct rdn_fill, pl->gathers.n + 1);
-    ev->fills_end = ev->fills + pl->gathers.n;
-    for (uint32_t i = 0; i < pl->gathers.n; i++)
-        ev->fills[i] = fill_of(pl, &pl->gathers.v[i]);
-}
-static struct rdn_keyform form_of(struct rdn_unit *u, const struct rdn_plan *pl, const struct rdn_keyplan *k) {
-    struct rdn_keyload *l = rdn_new_n(&u->arena, struct rdn_keyload, k->n + 1);
-    for (uint32_t i = 0; i < k->n; i++) {
-        const struct rdn_operand *o = &pl->parts.v[k->at + i].from;
-        if (o->load == RDN_LOAD_SLOW || o->load == RDN_LOAD_ITEM)
-            return (struct rdn_keyform){NULL, k->n};
-        l[i] = (struct rdn_keyload){o->at, o->load};
-    }
-    return (struct rdn_keyform){l, k->n};
-}
-static void make_forms(struct rdn_unit *u, struct rdn_unit_event *ev) {
-    ev->keys = rdn_new_n(&u->arena, struct rdn_keyform, ev->plan->keys.n + 1);
-    for (uint32_t i = 0; i < ev->plan->keys.n; i++)
-        ev->keys[i] = form_of(u, ev->plan, &ev->plan->keys.v[i]);
-}
 enum { DRAIN_MIN = 8 };                                  /* as many tainted rules are interp's: fewer rules need no predicates */
 static void make_preds(struct rdn_unit *u, struct rdn_unit_event *ev, struct rdn_arena *tmp) {
     const struct rdn_plan *pl = ev->plan;
@@ -84,9 +26,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
-        make_fills(u, ev);
-        make_forms(u, ev);
-        measure_keys(u, ev->plan);
+        rdn_steps_make(&ev->steps, ev->plan, &u->arena);
         make_preds(u, ev, tmp);
     }
 }

@@ -7,28 +7,16 @@
 #include "jit/code_arena.h"
 #include "jit/emit.h"
 #include "jit/pred.h"
+#include "jit/steps.h"
 
 #define RDN_UNIT_MAX ((size_t)16 << 20)
 #define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
 struct rdn_unit_head { uint64_t magic, bytes, hash, events; uint64_t zero[4]; };   /* in front of the code; hash: of what follows */
 
-/* A gather as the runner's loop wants it: the common ones whole, ANY by its row of the plan. */
-enum { RDN_FILL_ANY, RDN_FILL_WINDOW, RDN_FILL_ROW, RDN_FILL_INLIST, RDN_FILL_INCAL };   /* INCAL: of now */
-struct rdn_fill {
-    uint8_t kind, load;                                  /* load: RDN_LOAD_* of the field that INLIST asks about, at `key` in the row */
-    bool wide, has_els;                                  /* the slot is a decimal of 64 bits; els stands in for no value */
-    uint32_t slot, index, key, column;                   /* slot: its offset in the block; the others as in the gather */
-    int64_t els;
-    const struct rdn_gather *of;
-};
-/* A key whose parts are words of the row; load NULL: some part is not. */
-struct rdn_keyload { uint32_t at, load; };
-struct rdn_keyform { const struct rdn_keyload *load; uint32_t n; };
 typedef void rdn_native(void *block, const uint8_t *row);
 struct rdn_unit_event {
     struct rdn_plan *plan;
-    struct rdn_keyform *keys;                            /* as the plan's */
-    struct rdn_fill *fills, *fills_end;                  /* the plan's gathers */
+    struct rdn_steps steps;
     rdn_native *operands, *rules;                        /* NULL: none; rules: group 0 */
     const struct rdn_preds *preds, *item_preds;          /* without native code instead of it; with it preds are for DRAIN. NULL: none */
     rdn_native **groups;                                 /* [i]: the plan's group i */
@@ -45,7 +33,6 @@ struct rdn_unit {
     struct rdn_code_arena *code_arena;
     struct rdn_code code;
     const volatile uint8_t *alive;                       /* 0 in a forked child: the code is not there */
-    uint32_t max_keys, key_words;                        /* largest number of keys of an event, words of the largest key */
     uint32_t plan_us, emit_us;
 };
 /* emitter NULL: no code, predicates do all. */

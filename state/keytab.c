@@ -67,6 +67,7 @@ static void *reserve(struct rdn_keytab *t, bool prefault) {
 static void forget_all(struct rdn_keytab *t) {
     t->n = t->used = 0;
     t->free = t->ins.head = t->ins.tail = t->lru.head = t->lru.tail = RDN_KT_NONE;
+    t->last.row = NULL;
 }
 
 int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
@@ -97,6 +98,14 @@ void rdn_keytab_close(struct rdn_keytab *t) {
     t->base = NULL;
 }
 
+/* Most of them are equal: half of their hashes is. */
+bool rdn_keytab_equal_more_(const uint64_t *a, const uint64_t *b, uint32_t words) {
+    for (uint32_t i = 1; i < words; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
     uint32_t id = t->free;
     if (id != RDN_KT_NONE)
@@ -112,6 +121,9 @@ uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t
     }
     rdn_kt_append_(&t->ins, id);
     rdn_kt_append_(&t->lru, id);
+    t->last.hash = hash;
+    t->last.id = id;
+    t->last.row = t->rows + (size_t)id * t->stride;
     t->n++;
     return id;
 }
@@ -135,6 +147,8 @@ void rdn_keytab_remove(struct rdn_keytab *t, uint32_t id) {
             i = (i + 1) & t->mask;
         shift_back(t, i);
     }
+    if (t->last.id == id)
+        t->last.row = NULL;
     rdn_kt_unlink_(&t->lru, id);
     rdn_kt_unlink_(&t->ins, id);
     t->ins.links[id].next = t->free;

@@ -3,6 +3,7 @@
  *
  * rdn_keytab_open    [setup]  reserves everything: capacity x (16 bytes of links + 8 to 21 bytes of index + key + state)
  * rdn_keytab_find    [hot]    O(1); one index line and one row line when the key is there
+ * rdn_keytab_look    [hot]    the same, and remembers the row: the same key asked again needs no index line
  * rdn_keytab_insert  [hot]    O(1); the caller made room
  * rdn_keytab_remove  [hot]    O(1); shifts the probe run back, so no tombstones pile up
  * rdn_keytab_touch   [hot]    O(1); makes a key the most recently used
@@ -28,6 +29,7 @@ struct rdn_keytab {
     uint32_t cap, n, used, free;                         /* used: ids handed out so far; free: head of removed ids */
     uint32_t mask, shift;                                /* of the index */
     struct rdn_kt_list ins, lru;                         /* head: first inserted, least recently used */
+    struct { uint64_t hash; char *row; uint32_t id; } last;   /* of the last look; row NULL: none, or it is gone */
     const struct rdn_mem *mem;
     void *base; size_t bytes; bool mapped;
 };
@@ -51,13 +53,9 @@ static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) 
     return id == RDN_KT_NONE ? t->ins.head : t->ins.links[id].next;
 }
 
+bool rdn_keytab_equal_more_(const uint64_t *a, const uint64_t *b, uint32_t words);
 static inline bool rdn_keytab_equal_(const uint64_t *a, const uint64_t *b, uint32_t words) {
-    if (words == 1)
-        return a[0] == b[0];
-    for (uint32_t i = 0; i < words; i++)
-        if (a[i] != b[i])
-            return false;
-    return true;
+    return a[0] == b[0] && (words == 1 || rdn_keytab_equal_more_(a, b, words));
 }
 
 static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
@@ -73,9 +71,20 @@ static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_
     }
 }
 
-/* A first look: false when that row is certainly another key's. */
-static inline bool rdn_keytab_begins_(const struct rdn_keytab *t, uint32_t id, const uint64_t *words) {
-    return t->words == 0 || rdn_keytab_key(t, id)[0] == words[0];
+/* Is it the row of the last look? */
+static inline bool rdn_keytab_again(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    return t->last.hash == hash && t->last.row && (t->words == 0 || rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words));
+}
+/* The row, its id in t->last.id; or NULL. */
+static inline char *rdn_keytab_look(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    if (rdn_keytab_again(t, words, hash))
+        return t->last.row;
+    uint32_t id = rdn_keytab_find(t, words, hash);
+    if (id == RDN_KT_NONE)
+        return NULL;
+    t->last.hash = hash;
+    t->last.id = id;
+    return t->last.row = t->rows + (size_t)id * t->stride;
 }
 
 static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {

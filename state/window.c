@@ -103,25 +103,49 @@ static __attribute__((noinline)) void read_absent(struct rdn_win *w, struct rdn_
         ret->d = 0;                                      /* count, sum, distinct: also 0.0 and the integer 0 */
 }
 
-static __attribute__((noinline)) void read_found(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
-    uint32_t id = find(w, k);
-    if (id == RDN_KT_NONE)
-        read_absent(w, ret);
-    else
-        w->ops->read(w, rdn_keytab_state(&w->tab, id), now, ret);
+static inline char *look(struct rdn_win *w, const struct rdn_key *k) {
+    return k->absent ? NULL : rdn_keytab_look(&w->tab, k->w, k->hash);
 }
 
-/* What an event just updated it mostly reads: the key used last needs no look at the index. No loop and no call that comes back
- * here, so that this path saves no register. */
 void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
-    uint32_t used = w->tab.lru.tail;
+    char *row = look(w, k);
     ret->cause = RDN_DEFINED;
-    if (used == RDN_KT_NONE)
+    if (!row)
         read_absent(w, ret);
-    else if (!k->absent && rdn_keytab_begins_(&w->tab, used, k->w) && (w->tab.words < 2 || rdn_keytab_equal_(rdn_keytab_key(&w->tab, used), k->w, w->tab.words)))
-        w->ops->read(w, rdn_keytab_state(&w->tab, used), now, ret);
     else
-        read_found(w, k, now, ret);
+        w->ops->read(w, row + w->tab.state_off, now, ret);
+}
+
+static __attribute__((noinline)) struct rdn_word ask_far(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
+    char *row = look(w, k);
+    if (row)
+        return w->ops->word(w, row + w->tab.state_off, now);
+    struct rdn_cell c = { .cause = RDN_DEFINED };
+    read_absent(w, &c);
+    return (struct rdn_word){ c.i, c.cause };
+}
+
+/* What an event has just updated it mostly reads: no look at the index then. Windows that hold no key are common, too. */
+static inline struct rdn_word ask(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
+    if (!w->tab.n)
+        return (struct rdn_word){ 0, w->warmup ? RDN_CAUSE_COLD : RDN_DEFINED };
+    if (!k->absent && rdn_keytab_again(&w->tab, k->w, k->hash))
+        return w->ops->word(w, w->tab.last.row + w->tab.state_off, now);
+    return ask_far(w, k, now);
+}
+
+uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *a, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now) {
+    uint64_t none = 0;
+    for (uint32_t i = 0; i < n; i++, a++) {
+        struct rdn_word x = ask(wins[a->window], (const struct rdn_key *)(const void *)(keys + a->key), now);
+        if (__builtin_expect(x.cause != RDN_DEFINED, 0)) {
+            bool els = a->has_els && x.cause != RDN_WORD_WIDE;
+            x.v = els ? a->els : x.cause == RDN_WORD_WIDE;
+            none |= (uint64_t)!els << i;
+        }
+        memcpy(slots + a->slot, &x.v, sizeof x.v);
+    }
+    return none;
 }
 
 /* A state for a new key, or NULL: refused. */
@@ -151,11 +175,11 @@ static __attribute__((noinline)) bool update_new(struct rdn_win *w, const struct
 }
 
 bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
-    uint32_t id = find(w, k);
-    if (__builtin_expect(id == RDN_KT_NONE, 0))
+    char *row = look(w, k);
+    if (__builtin_expect(!row, 0))
         return update_new(w, k, now, val, span);
-    rdn_keytab_touch(&w->tab, id);
-    w->ops->update(w, rdn_keytab_state(&w->tab, id), now, val, span);
+    rdn_keytab_touch(&w->tab, w->tab.last.id);
+    w->ops->update(w, row + w->tab.state_off, now, val, span);
     return true;
 }
 

@@ -149,7 +149,7 @@ static inline void layout(struct rdn_win *w, enum acc k) {
 
 RDN_WIN_ROWS(rows, all_init, NULL);
 RDN_WIN_FUNCTIONS(EWMA)
-static const struct rdn_win_ops ewma = { layout_EWMA, all_init, update_EWMA, read_EWMA, NULL };
+static const struct rdn_win_ops ewma = { layout_EWMA, all_init, update_EWMA, read_EWMA, word_EWMA, NULL };
 const struct rdn_win_ops *rdn_all_ops(const struct rdn_window *d) {
     return d->agg == RDN_AGG_EWMA ? &ewma : &rows[d->agg];
 }

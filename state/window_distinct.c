@@ -320,6 +320,12 @@ static void ring_layout(struct rdn_win *w) {
     w->state_bytes = rdn_round8(w->off[INDEX] + (size_t)(w->mask + 1) * (narrow(w) ? 1 : 2));
 }
 
-static const struct rdn_win_ops row = { layout, init, update, read, dead };
-static const struct rdn_win_ops ring_row = { ring_layout, ring_init, ring_update, ring_read, NULL };
+static struct rdn_word word(struct rdn_win *w, void *st, int64_t now) {
+    struct rdn_cell c = { .cause = RDN_DEFINED };
+    w->ops->read(w, st, now, &c);
+    return rdn_win_word_of(w, &c);
+}
+
+static const struct rdn_win_ops row = { layout, init, update, read, word, dead };
+static const struct rdn_win_ops ring_row = { ring_layout, ring_init, ring_update, ring_read, word, NULL };
 const struct rdn_win_ops *rdn_distinct_ops(const struct rdn_window *d) { return d->events ? &ring_row : &row; }

@@ -8,11 +8,14 @@
 #include "state/keytab.h"
 #include "state/window.h"
 
+struct rdn_word { int64_t v; uint64_t cause; };          /* in two registers */
+#define RDN_WORD_WIDE 255u                               /* .cause: a value, but not of 64 bits */
 struct rdn_win_ops {
     void (*layout)(struct rdn_win *);                    /* sets state_bytes and the offsets it needs */
     void (*init)(struct rdn_win *, void *st, int64_t now);
     void (*update)(struct rdn_win *, void *st, int64_t now, const struct rdn_cell *val, int64_t span);
     void (*read)(struct rdn_win *, void *st, int64_t now, struct rdn_cell *ret);
+    struct rdn_word (*word)(struct rdn_win *, void *st, int64_t now);   /* what read answers, as rdn_win_word_of says */
     bool (*dead)(struct rdn_win *, const void *st, int64_t now);   /* nothing of the key can count any more; NULL: never */
 };
 struct rdn_win {
@@ -90,6 +93,12 @@ static inline void rdn_win_put_delta(const struct rdn_win *w, struct rdn_cell *r
 }
 static inline double rdn_win_avg(const struct rdn_win *w, rdn_i128 s, uint64_t n) {
     return (w->vkind == RDN_K_DEC ? rdn_dec_to_f64(s, w->scale) : rdn_i128_to_f64(s)) / (double)n;
+}
+/* The low word is all of an integer, a double or a decimal of 64 bits. */
+static inline struct rdn_word rdn_win_word_of(const struct rdn_win *w, const struct rdn_cell *c) {
+    if (c->cause)
+        return (struct rdn_word){ 0, c->cause };
+    return (struct rdn_word){ c->i, w->rdec && !rdn_fits_i64(c->d) ? RDN_WORD_WIDE : RDN_DEFINED };
 }
 /* stddev, or zscore of the last value. */
 void rdn_win_spread(const struct rdn_win *, struct rdn_cell *ret, double mean, double m2, uint64_t n, double last);

@@ -18,8 +18,13 @@ static inline bool is_wide(const struct rdn_win *w, enum acc k) { return (k == S
     static void update_##K(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *v, int64_t span) {                     \
         update(w, st, now, v, span, K);                                                                                            \
     }                                                                                                                              \
-    static void read_##K(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret) { read(w, st, now, ret, K); }
-#define RDN_WIN_ROW(AGG, K, init, dead) [RDN_AGG_##AGG] = { layout_##K, init, update_##K, read_##K, dead }
+    static void read_##K(struct rdn_win *w, void *st, int64_t now, struct rdn_cell *ret) { read(w, st, now, ret, K); }              \
+    static struct rdn_word word_##K(struct rdn_win *w, void *st, int64_t now) {                                                    \
+        struct rdn_cell c = { .cause = RDN_DEFINED };                                                                              \
+        read(w, st, now, &c, K);                                                                                                   \
+        return rdn_win_word_of(w, &c);                                                                                             \
+    }
+#define RDN_WIN_ROW(AGG, K, init, dead) [RDN_AGG_##AGG] = { layout_##K, init, update_##K, read_##K, word_##K, dead }
 #define RDN_WIN_ROWS(name, init, dead)                                                                                             \
     RDN_WIN_FUNCTIONS(COUNT) RDN_WIN_FUNCTIONS(SUM) RDN_WIN_FUNCTIONS(AVG) RDN_WIN_FUNCTIONS(MIN) RDN_WIN_FUNCTIONS(MAX)           \
     RDN_WIN_FUNCTIONS(SPREAD) RDN_WIN_FUNCTIONS(FIRST) RDN_WIN_FUNCTIONS(LAST) RDN_WIN_FUNCTIONS(DELTA)                            \

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * steps.c: see steps.h. */
+#include "jit/steps.h"
+
+struct making { struct rdn_steps *s; const struct rdn_plan *pl; struct rdn_arena *arena; };
+
+static const struct rdn_field *field_of(const struct rdn_plan *pl, rdn_pid p) {
+    const struct rdn_pnode *n = &pl->nodes.v[p];
+    return n->op == RDN_OP_FIELD ? &pl->ir->events[pl->event].fields[n->aux] : NULL;
+}
+
+/* ---- keys ---- */
+/* The words of one part, or false: some is not a word of the row. A text of a valid row is padded with zeros, as in a key. */
+static bool part_words(const struct rdn_plan *pl, const struct rdn_keypart *part, struct rdn_keyword **w) {
+    const struct rdn_field *f = field_of(pl, part->from.pid);
+    if (part->type->kind != RDN_K_STR) {
+        *(*w)++ = (struct rdn_keyword){part->from.at, part->from.load, 0};
+        return part->from.load != RDN_LOAD_SLOW && part->from.load != RDN_LOAD_ITEM;
+    }
+    if (!f || f->optional || f->type->kind != RDN_K_STR || f->type->n > part->type->n)
+        return false;
+    for (uint32_t i = 0; i < rdn_key_words(part->type); i++) {
+        uint32_t from = i * 8, left = f->type->n > from ? f->type->n - from : 0;
+        unsigned load = left >= 8 ? RDN_LOAD_64 : left ? RDN_LOAD_TAIL : RDN_LOAD_ZERO;
+        *(*w)++ = (struct rdn_keyword){f->offset + from, (uint8_t)load, (uint8_t)(left < 8 ? left : 8)};
+    }
+    return true;
+}
+static void make_keys(struct making *m) {
+    const struct rdn_plan *pl = m->pl;
+    uint32_t words = 0;
+    for (uint32_t k = 0; k < pl->keys.n; k++)
+        words += pl->keys.v[k].words;
+    m->s->keys = rdn_new_n(m->arena, struct rdn_keyform, pl->keys.n + 1);
+    m->s->quick = rdn_new_n(m->arena, struct rdn_quickkey, pl->keys.n + 1);
+    m->s->words = rdn_new_n(m->arena, struct rdn_keyword, words + 1);
+    struct rdn_keyword *w = m->s->words;
+    for (uint32_t k = 0; k < pl->keys.n; k++) {
+        const struct rdn_keyplan *kp = &pl->keys.v[k];
+        struct rdn_keyword *first = w;
+        struct rdn_keyform *form = &m->s->keys[k];
+        *form = (struct rdn_keyform){rdn_block_keys(pl) + kp->place, true};
+        for (uint32_t i = 0; i < kp->n && form->quick; i++)
+            form->quick = part_words(pl, &pl->parts.v[kp->at + i], &w);
+        if (form->quick)
+            m->s->quick[m->s->nquick++] = (struct rdn_quickkey){form->at, (uint32_t)(first - m->s->words), kp->words};
+        else
+            w = first;
+    }
+}
+
+/* ---- gathers ---- */
+static bool in_place(const struct rdn_plan *pl, rdn_pid p, struct rdn_fill *s) {
+    const struct rdn_field *f = field_of(pl, p);
+    struct rdn_operand o = rdn_plan_operand_of(pl, p);
+    s->load = o.load;
+    s->at = o.at;
+    return f && f->type->kind != RDN_K_FLOAT && o.load != RDN_LOAD_SLOW;
+}
+static void add_ask(struct making *m, const struct rdn_gather *g, int64_t els) {
+    m->s->ask_of[m->s->nasks] = g;
+    m->s->asks[m->s->nasks++] = (struct rdn_ask){g->index, m->s->keys[g->key].at, rdn_block_slot(g->slot), g->has_else, els};
+}
+/* Columns of one row stand together; the gathers of the same row elsewhere in the plan join them. */
+static void add_row(struct making *m, uint32_t from, uint8_t *taken, uint32_t *ncolumns) {
+    const struct rdn_gather *first = &m->pl->gathers.v[from];
+    struct rdn_rowread *r = &m->s->rows[m->s->nrows++];
+    *r = (struct rdn_rowread){first->index, first->key, *ncolumns, 0};
+    for (uint32_t i = from; i < m->pl->gathers.n; i++) {
+        const struct rdn_gather *g = &m->pl->gathers.v[i];
+        if (taken[i] != RDN_G_ROW || g->index != first->index || g->key != first->key)
+            continue;
+        m->s->columns[(*ncolumns)++] = (struct rdn_rowcolumn){g->column, rdn_block_slot(g->slot), g->type == RDN_TY_D64, g->has_else,
+                                                              m->pl->nodes.v[g->els].lo, g};
+        r->columns++;
+        taken[i] = UINT8_MAX;
+    }
+}
+static void add_fill(struct making *m, const struct rdn_gather *g, bool bare) {
+    struct rdn_fill *s = &m->s->fills[m->s->nfills++];
+    *s = (struct rdn_fill){.kind = RDN_FILL_ANY, .slot = rdn_block_slot(g->slot), .index = g->index, .of = g};
+    if (bare && g->kind == RDN_G_INCAL && m->pl->nodes.v[g->operand].op == RDN_OP_NOW)
+        s->kind = RDN_FILL_INCAL;
+    if (bare && g->kind == RDN_G_INLIST && in_place(m->pl, g->operand, s))
+        s->kind = RDN_FILL_INLIST;
+}
+static void make_gathers(struct making *m) {
+    const struct rdn_plan *pl = m->pl;
+    uint32_t n = pl->gathers.n, ncolumns = 0;
+    uint8_t *kind = rdn_new_n(m->arena, uint8_t, n + 1);
+    m->s->asks = rdn_new_n(m->arena, struct rdn_ask, n + 1);
+    m->s->ask_of = rdn_new_n(m->arena, const struct rdn_gather *, n + 1);
+    m->s->rows = rdn_new_n(m->arena, struct rdn_rowread, n + 1);
+    m->s->columns = rdn_new_n(m->arena, struct rdn_rowcolumn, n + 1);
+    m->s->fills = rdn_new_n(m->arena, struct rdn_fill, n + 1);
+    for (uint32_t i = 0; i < n; i++) {                   /* which of them are whole: no default, or one that is a constant */
+        const struct rdn_gather *g = &pl->gathers.v[i];
+        bool plain = !g->is_defined && !g->nan_is_none && (!g->has_else || pl->nodes.v[g->els].op == RDN_OP_CONST);
+        kind[i] = plain ? g->kind : (uint8_t)RDN_G_INTERP;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rdn_gather *g = &pl->gathers.v[i];
+        if (kind[i] == RDN_G_WREAD && m->s->keys[g->key].quick)
+            add_ask(m, g, pl->nodes.v[g->els].lo);
+        else if (kind[i] == RDN_G_ROW)
+            add_row(m, i, kind, &ncolumns);
+        else if (kind[i] != UINT8_MAX)
+            add_fill(m, g, kind[i] != RDN_G_INTERP && !g->has_else);
+    }
+}
+
+/* ---- values of windows ---- */
+static bool source_of(const struct making *m, const struct rdn_operand *o, int64_t imm, struct rdn_source *ret) {
+    const struct rdn_pnode *n = &m->pl->nodes.v[o->pid];
+    *ret = (struct rdn_source){o->load, o->at, 0, imm};
+    if (o->load == RDN_LOAD_ITEM) {
+        ret->at = rdn_block_slot(n->slot);
+        ret->bit = m->pl->nrules + o->at;
+    } else if (!o->pid || n->op == RDN_OP_CONST) {
+        ret->load = RDN_LOAD_NONE;
+        ret->imm = o->pid ? n->lo : imm;
+    }
+    return ret->load != RDN_LOAD_SLOW;
+}
+static struct rdn_put put_of(const struct making *m, uint32_t window) {
+    const struct rdn_winplan *wp = m->pl->windows.v;
+    while (wp->window != window)
+        wp++;
+    struct rdn_put p = {.window = window, .is_float = wp->is_float};
+    bool good = wp->how == RDN_WIN_FAST && m->s->keys[wp->key].quick && !m->pl->ir->windows[window].prev_used;
+    if (good)
+        p.key = m->s->keys[wp->key].at;
+    good = good && source_of(m, &wp->where, 1, &p.where) && source_of(m, &wp->value, 1, &p.value) && source_of(m, &wp->span, 0, &p.span);
+    p.quick = good;
+    return p;
+}
+static void make_puts(struct making *m, bool accepted, const uint32_t *windows, uint32_t n) {
+    m->s->puts[accepted] = rdn_new_n(m->arena, struct rdn_put, n + 1);
+    m->s->nputs[accepted] = n;
+    for (uint32_t i = 0; i < n; i++)
+        m->s->puts[accepted][i] = put_of(m, windows[i]);
+}
+
+void rdn_steps_make(struct rdn_steps *s, const struct rdn_plan *pl, struct rdn_arena *arena) {
+    struct making m = {s, pl, arena};
+    const struct rdn_event *ev = &pl->ir->events[pl->event];
+    *s = (struct rdn_steps){.accept_quick = true};
+    make_keys(&m);
+    make_gathers(&m);
+    make_puts(&m, false, ev->observed, ev->nobserved);
+    make_puts(&m, true, ev->accepted, ev->naccepted);
+    for (uint32_t i = 0; i < s->nputs[1]; i++)
+        s->accept_quick &= s->puts[1][i].quick;
+}
