@@ -242,7 +242,7 @@ int redan_message(redan_lane *l, uint32_t i, char *buf, size_t cap) {
         return (int)hand_out("", 0, buf, cap);
     uint32_t mode = rdn_fpmode_get();                    /* what {…} says is worked out now, in the mode of the decision */
     if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(RDN_MXCSR);
+        rdn_fpmode_set(RDN_FPMODE);
     size_t n = rdn_render(b, b->src[i].act, buf, cap);
     if (!rdn_fpmode_ok(mode))
         rdn_fpmode_set(mode);

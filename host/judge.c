@@ -215,7 +215,7 @@ static int judge_in_mode(struct redan_lane *l, uint32_t event, const uint8_t *ro
     }
     if (l->b)
         __atomic_store_n(&l->b->mode_resets, l->b->mode_resets + 1, __ATOMIC_RELAXED);
-    rdn_fpmode_set(RDN_MXCSR);
+    rdn_fpmode_set(RDN_FPMODE);
     int rc = judge_row(l, event, row, stamped, now, ret);
     rdn_fpmode_set(was);
     return rc;

@@ -5,7 +5,7 @@
  * used; gathers (gather.c); RULES (native); then interp for every rule whose taint bit is set or that has no native code. A key, a
  * row and an item are made at most once an event.
  *
- * Native code runs with the floating-point mode of RDN_MXCSR, interp inside these functions too; a thread in another mode gets
+ * Native code runs with the floating-point mode of RDN_FPMODE, interp inside these functions too; a thread in another mode gets
  * its own back. */
 #include <math.h>
 #include <string.h>

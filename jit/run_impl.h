@@ -52,7 +52,7 @@ static inline uint32_t rdn_fp_enter(struct rdn_run *r) {
         r->counts.fp_resets += r->fp_gen != r->gen;
         r->fp_gen = r->gen;
         was = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_MXCSR);
+        rdn_fpmode_set(RDN_FPMODE);
     }
     return was;
 }

@@ -11,6 +11,7 @@
 #ifndef RDN_X64_GEN_H
 #define RDN_X64_GEN_H
 #include "jit/emit.h"
+#include "jit/const_pool.h"
 #include "jit/x64_enc.h"
 
 #define X64_NONE UINT32_MAX
@@ -24,8 +25,8 @@ struct x64_stub {
     uint32_t jumps;                                      /* last of its jumps + 1 */
 };
 struct x64_jump { uint32_t at, next; };                  /* next: an earlier jump to the same stub + 1 */
-/* Constants of 8 bytes, each once; the pool grows down from the code to `low` (offset in the buffer). */
-struct x64_pool { uint64_t *keys; uint32_t *pos, cap, n; };
+/* rdn_pool as operands: the pool grows down from the code to `low` (offset in the buffer). */
+struct x64_pool { struct rdn_pool words; };
 void x64_pool_open(struct x64_pool *, struct rdn_arena *, uint32_t most);
 struct x64_mem x64_pool_put(struct x64_pool *, struct x64_buf *, uint32_t *low, uint64_t bits);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * x64_val.c: numbers in registers: leaves, constants, arithmetic, guards (x64_gen.h). */
 #include "jit/x64_gen.h"
-#include "base/hash.h"
 
 /* ---- registers ---- */
 unsigned x64_gpr(struct x64_gen *g) {
@@ -30,32 +29,12 @@ void x64_xdone(struct x64_gen *g, struct x64_xv v) {
 }
 
 /* ---- the pool ---- */
-static uint32_t pool_find(const struct x64_pool *p, uint64_t bits) {
-    uint32_t k = (uint32_t)rdn_mix64(bits) & (p->cap - 1);
-    while (p->pos[k] && p->keys[k] != bits)
-        k = (k + 1) & (p->cap - 1);
-    return k;
-}
-void x64_pool_open(struct x64_pool *p, struct rdn_arena *a, uint32_t most) {
-    for (p->cap = 256; p->cap < 2 * most; p->cap *= 2)
-        ;
-    p->keys = rdn_new_n(a, uint64_t, p->cap);
-    p->pos = rdn_new_n(a, uint32_t, p->cap);
-}
+void x64_pool_open(struct x64_pool *p, struct rdn_arena *a, uint32_t most) { rdn_pool_open(&p->words, a, most); }
 struct x64_mem x64_pool_put(struct x64_pool *p, struct x64_buf *b, uint32_t *low, uint64_t bits) {
-    uint32_t k = pool_find(p, bits);
-    if (!p->pos[k]) {
-        if (*low < 8 || p->n * 2 >= p->cap) {
-            b->full = true;                              /* the caller tries again with a larger buffer */
-            return x_at(X_RIP, (int32_t)*low);
-        }
-        *low -= 8;
-        p->n++;
-        memcpy(b->base + *low, &bits, 8);
-        p->keys[k] = bits;
-        p->pos[k] = *low;
-    }
-    return x_at(X_RIP, (int32_t)p->pos[k]);
+    uint32_t at = rdn_pool_put(&p->words, b->base, low, bits);
+    if (!at)
+        b->full = true;                                  /* the caller tries again with a larger buffer */
+    return x_at(X_RIP, (int32_t)(at ? at : *low));
 }
 struct x64_mem x64_const(struct x64_gen *g, uint64_t bits) { return x64_pool_put(&g->pool, &g->b, &g->pool_low, bits); }
 /* The two masks stand at the top of the pool (x64_event.c puts them there). */

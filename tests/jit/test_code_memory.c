@@ -224,11 +224,11 @@ static void mode_is_said_once(void **state) {
     kit_judge(&k, 1);
     check(lines == 0 && stats_of(k.eng).mode_resets == 0, "%s", logged);
     for (int i = 0; i < 5; i++) {
-        rdn_fpmode_set(RDN_MXCSR | 0x8000);
+        rdn_fpmode_set(RDN_FPMODE | 0x8000);
         kit_judge(&k, 1);
         uint32_t after = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_MXCSR);
-        check((after & RDN_MXCSR_MASK) == (RDN_MXCSR | 0x8000), "mode %x", after);
+        rdn_fpmode_set(RDN_FPMODE);
+        check((after & RDN_FPMODE_MASK) == (RDN_FPMODE | 0x8000), "mode %x", after);
     }
     check(lines == 1 && strcmp(logged, "R2107 thread runs with flush-to-zero; reset during evaluation") == 0, "%u lines, the last: %s", lines, logged);
     check(stats_of(k.eng).mode_resets == 5, "%llu resets", (unsigned long long)stats_of(k.eng).mode_resets);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every operation that x64 computes natively x where its operands stand (field, pinned or in memory; constant; slot of a
+ * Every operation that x64 or a64 computes natively x where its operands stand (field, pinned or in memory; constant; slot of a
  * parameter; slot of an optional field) x edge values, against interp: as a condition compared with the expected value, and as
- * the value of a window. And what the calling convention promises: callee-saved registers, stack, MXCSR, nothing touched
+ * the value of a window. And what the calling convention promises: callee-saved registers, stack, floating-point mode, nothing
+ * touched
  * outside row and block. */
 #include "tests/unit/rows.h"
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "jit/selfcheck.h"
 #include "tests/unit/jit/in_child.h"
 #include "tests/unit/jit/jit_fake.h"
+#include "tests/unit/jit/native_probe.h"
 
 static struct rdn_syms *syms;
 static struct rdn_arena arena;
@@ -157,18 +159,6 @@ static void make_ir(const struct opcase *o, const enum place *places, const stru
 }
 
 /* ---- the calling convention ---- */
-struct probe { uint64_t saved[6], rsp_before, rsp_after; uint32_t mxcsr; };
-void call_probe(rdn_native *f, void *block, const uint8_t *row, struct probe *ret);
-__asm__(".text\n.globl call_probe\n.type call_probe,@function\ncall_probe:\n"
-        "  push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n push %rcx\n"
-        "  mov %rdi, %rax\n mov %rsi, %rdi\n mov %rdx, %rsi\n mov %rsp, 48(%rcx)\n"
-        "  mov $0x1111111111111111, %rbx\n mov $0x2222222222222222, %rbp\n mov $0x3333333333333333, %r12\n"
-        "  mov $0x4444444444444444, %r13\n mov $0x5555555555555555, %r14\n mov $0x6666666666666666, %r15\n"
-        "  call *%rax\n"
-        "  mov (%rsp), %rcx\n mov %rbx, (%rcx)\n mov %rbp, 8(%rcx)\n mov %r12, 16(%rcx)\n mov %r13, 24(%rcx)\n mov %r14, 32(%rcx)\n"
-        "  mov %r15, 40(%rcx)\n mov %rsp, 56(%rcx)\n stmxcsr 64(%rcx)\n"
-        "  pop %rcx\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n ret\n");
-
 /* `size` bytes that end where the process's memory ends. */
 static uint8_t *before_guard(size_t size, uint8_t **ret_map, size_t *ret_len) {
     size_t page = 4096, n = (size + page - 1) / page * page;
@@ -190,10 +180,10 @@ static void check_convention(const struct rdn_unit *u, const uint8_t *row, const
         if (!fs[i])
             continue;
         call_probe(fs[i], block, own, &p);
-        for (unsigned r = 0; r < 6; r++)
+        for (unsigned r = 0; r < PROBE_SAVED; r++)
             check(p.saved[r] == 0x1111111111111111u * (r + 1), "%s: callee-saved register %u", what, r);
-        check(p.rsp_before == p.rsp_after, "%s: stack pointer", what);
-        check(rdn_fpmode_ok(p.mxcsr), "%s: MXCSR %x", what, p.mxcsr);
+        check(p.sp_before == p.sp_after, "%s: stack pointer", what);
+        check(rdn_fpmode_ok(p.fpmode), "%s: floating-point mode %x", what, p.fpmode);
     }
     check(!memcmp(own, row, ir->events[0].size), "%s: the row was written to", what);
     munmap(maps[0], lens[0]);
@@ -221,11 +211,11 @@ static void compare(struct bench *k, const char *what) {
     rdn_exec_begin(k->fx, 0, k->row, 5, 5);
     enum rdn_enter p = rdn_exec_window(k->fi, 0, &x), q = rdn_exec_window(k->fx, 0, &y);
     bool wide = ir->windows[0].vtype->kind == RDN_K_DEC;
-    check(p == q, "%s: window enters %d, x64 %d", what, p, q);
-    check(p != RDN_ENTER || (wide ? x.val.d == y.val.d : x.val.i == y.val.i), "%s: value %llx, x64 %llx", what, (long long)x.val.i, (long long)y.val.i);
+    check(p == q, "%s: window enters %d, native %d", what, p, q);
+    check(p != RDN_ENTER || (wide ? x.val.d == y.val.d : x.val.i == y.val.i), "%s: value %llx, native %llx", what, (long long)x.val.i, (long long)y.val.i);
     rdn_exec_rules(k->fi, RDN_EARLY);
     rdn_exec_rules(k->fx, RDN_EARLY);
-    check(a->fired[0] == b->fired[0] && a->undef[0] == b->undef[0], "%s: fired %llx undef %llx, x64 %llx %llx", what, (long long)a->fired[0],
+    check(a->fired[0] == b->fired[0] && a->undef[0] == b->undef[0], "%s: fired %llx undef %llx, native %llx %llx", what, (long long)a->fired[0],
           (long long)a->undef[0], (long long)b->fired[0], (long long)b->undef[0]);
     compared++;
 }
@@ -261,7 +251,7 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     redan_error err = {0};
     make_ir(o, places, consts);
     rdn_selfcheck_us = 0;
-    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k.pi, &err) && !rdn_program_open(ir, "x64", &rdn_libc_mem, &k.px, &err), "%s", err.text);
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k.pi, &err) && !rdn_program_open(ir, NATIVE, &rdn_libc_mem, &k.px, &err), "%s", err.text);
     k.lane.ir = ir;
     assert_int_equal(rdn_frame_open(k.pi, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fi, &err), 0);
     assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
@@ -333,7 +323,7 @@ static void test_fp_mode(void **state) {
     struct bench k = {0};
     redan_error err = {0};
     make_ir(&mul, places, no_consts);
-    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &k.px, &err), 0);
+    assert_int_equal(rdn_program_open(ir, NATIVE, &rdn_libc_mem, &k.px, &err), 0);
     k.lane.ir = ir;
     assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
     k.row = calloc(1, ir->events[0].size);
@@ -342,14 +332,14 @@ static void test_fp_mode(void **state) {
     memcpy(k.row + ir->events[0].fields[field_no('f', 1, false)].offset, &b, 8);
     k.params[P_EXPECT].f = 0x1p-1061;
     rdn_frame_params_changed(k.fx);
-    static const uint32_t modes[] = {RDN_MXCSR, RDN_MXCSR | 0x8040, RDN_MXCSR | 0x6000, RDN_MXCSR | 0x2000};
+    static const uint32_t modes[] = {RDN_FPMODE, RDN_FPMODE | PROBE_FLUSH, RDN_FPMODE | PROBE_TO_ZERO, RDN_FPMODE | PROBE_DOWN};
     for each(i, modes) {
         rdn_fpmode_set(modes[i]);
         rdn_exec_begin(k.fx, 0, k.row, 5, 5);
         rdn_exec_rules(k.fx, RDN_EARLY);
         uint32_t now = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_MXCSR);
-        check((now & RDN_MXCSR_MASK) == modes[i], "mode %zu became %x", i, now);
+        rdn_fpmode_set(RDN_FPMODE);
+        check((now & RDN_FPMODE_MASK) == modes[i], "mode %zu became %x", i, now);
         check(rdn_frame_head(k.fx)->fired[0] & 1, "mode %zu: the product is not exact", i);
         struct rdn_run_counts c;
         rdn_run_counts(k.fx, &c);
@@ -374,17 +364,17 @@ static void test_selfcheck_finds(void **state) {
     redan_error err = {0};
     make_ir(&add, places, no_consts);
     rdn_selfcheck_us = 0;
-    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &p, &err), 0);
+    assert_int_equal(rdn_program_open(ir, NATIVE, &rdn_libc_mem, &p, &err), 0);
     assert_int_equal(rdn_selfcheck(p, 500, &err), 0);
     ((struct rdn_unit *)p->x)->events[0].rules = wrong_rules;
     assert_int_equal(rdn_selfcheck(p, 500, &err), REDAN_E_NOSUP);
     assert_string_equal(err.id, "R2105");
-    check(!strncmp(err.text, "x64 and interp differ on ", 25), "%s", err.text);
+    check(!strncmp(err.text, NATIVE " and interp differ on ", 25), "%s", err.text);
     rdn_program_close(p);
     rdn_arena_fini(&arena);
 }
 
-/* Where nothing may be executable, `auto` takes table and says why; `x64` is refused. */
+/* Where nothing may be executable, `auto` takes table and says why; native code is refused. */
 static int child_noexec(void) {
     const enum place places[3] = {FIELD, FIELD, FIELD};
     const struct opcase add = O(ADD, 'i', 0, "ii", 0);
@@ -393,7 +383,7 @@ static int child_noexec(void) {
     make_ir(&add, places, no_consts);
     if (!deny_exec())
         return 77;
-    if (rdn_program_open(ir, "x64", &rdn_libc_mem, &p, &err) != REDAN_E_NOSUP || strcmp(err.id, "R2101"))
+    if (rdn_program_open(ir, NATIVE, &rdn_libc_mem, &p, &err) != REDAN_E_NOSUP || strcmp(err.id, "R2101"))
         return 1;
     if (rdn_program_open(ir, "auto", &rdn_libc_mem, &p, &err) || strcmp(rdn_program_info(p)->backend, "table"))
         return 2;
@@ -424,7 +414,7 @@ static void test_forked_child(void **state) {
     const struct opcase add = O(ADD, 'i', 0, "ii", 0);
     redan_error err = {0};
     make_ir(&add, places, no_consts);
-    assert_int_equal(rdn_program_open(ir, "x64", &rdn_libc_mem, &forked.px, &err), 0);
+    assert_int_equal(rdn_program_open(ir, NATIVE, &rdn_libc_mem, &forked.px, &err), 0);
     assert_int_equal(rdn_frame_open(forked.px, &fake_helpers, &forked.lane, forked.params, &rdn_libc_mem, &forked.fx, &err), 0);
     forked.row = calloc(1, ir->events[0].size);
     struct rdn_cell three = {.i = 3}, four = {.i = 4};
@@ -439,8 +429,8 @@ static void test_forked_child(void **state) {
 }
 
 int main(void) {
-    if (rdn_cpu_lacks()) {
-        printf("skipped: this CPU lacks %s\n", rdn_cpu_lacks());
+    if (PROBE_LACKS) {
+        printf("skipped: this CPU lacks %s\n", PROBE_LACKS);
         return 77;
     }
     rdn_syms_open(&syms, &rdn_libc_mem, 10);
