@@ -86,8 +86,10 @@ static void begin_inputs(struct inputs *in, struct rdn_pgroup *g, unsigned made)
 }
 /* Most used first: an insertion sort, since few stand in a wrong place. */
 static void end_inputs(struct inputs *in, struct rdn_pgroup *g) {
-    struct rdn_pinput *v = in->pl->inputs.v + g->input;
     g->ninputs = in->pl->inputs.n - g->input;
+    if (!g->ninputs)
+        return;
+    struct rdn_pinput *v = in->pl->inputs.v + g->input;
     for (uint32_t i = 1; i < g->ninputs; i++) {
         struct rdn_pinput x = v[i];
         uint32_t k = i;

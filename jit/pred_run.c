@@ -110,9 +110,12 @@ static void int_run(const struct rdn_pred_step *s, int64_t x, uint8_t undef, uin
     EACH(prefix##LE, left, right, x <= y, x > y)                            \
     EACH(prefix##EQ, left, right, x == y, (x < y) | (x > y))                \
     EACH(prefix##NE, left, right, (x < y) | (x > y), x == y)
+/* Constants and cells as what a form reads; NULL where it has none. */
+static const double *floats(const union rdn_pred_word *w) { return (const double *)(const void *)w; }
+static const int64_t *wholes(const union rdn_pred_word *w) { return (const int64_t *)(const void *)w; }
 static void float_each(const struct rdn_pred_step *s, const double *v, uint8_t *restrict t) {
     const uint32_t *a = s->a, *b = s->b;
-    const double *k = &s->k->f, *l = &s->l->f, *c = &s->c->f;
+    const double *k = floats(s->k), *l = floats(s->l), *c = floats(s->c);
     uint32_t n = s->n;
     switch (s->kind) {
     EACH4(RDN_PRED_FX_, v[a[i]], c[i])
@@ -138,7 +141,7 @@ static void float_each(const struct rdn_pred_step *s, const double *v, uint8_t *
     WHOLE(prefix##NE, type, left, right, flags, x != y)
 static void whole_each(const struct rdn_pred_step *s, const struct rdn_pred_cells *cells, uint8_t *restrict t) {
     const uint32_t *a = s->a, *b = s->b;
-    const int64_t *v = &cells->v->i, *c = &s->c->i;
+    const int64_t *v = wholes(cells->v), *c = wholes(s->c);
     const rdn_i128 *w = cells->w;
     const uint8_t *u = cells->u, *wu = cells->wu;
     uint32_t n = s->n;
