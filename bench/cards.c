@@ -6,13 +6,13 @@
  *   cards RULES.rdn reload BAD.py GOOD.py [--rounds N]                  a changed file loaded beside the old one, to its first answer
  *
  * FILE.csv: the Fraud Detection Handbook's transactions; without it a seeded generator of the same columns. */
+#include "bench/ticks.h"
 #include "host/host.h"
 #include "plugins/worker.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* As `redan bindgen examples/cards/cards.rdn` prints it; the layout is checked when the event is bound. */
 struct txn {
@@ -34,12 +34,6 @@ enum { ONLINE = 2 };
 #define START_NS 1522533600000000000                     /* 2018-04-01 00:00 in Paris */
 
 struct bank { redan_engine *eng; redan_lane *lane; redan_ruleset *rules; uint32_t event; };
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 __attribute__((noreturn)) static void die(const char *what, const redan_error *e) {
     fprintf(stderr, "cards: %s: %s %s\n", what, e ? e->id : "", e ? e->text : "");

@@ -10,6 +10,7 @@
  *
  * judge   ns per event over whole rounds, and p50 and p99 of single orders by the time-stamp counter
  * swap    text to last adoption, events judged by each lane against events offered, generations seen in order */
+#include "bench/ticks.h"
 #include "bench/order_flow.h"
 #include "host/host.h"
 #include <inttypes.h>
@@ -19,16 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <x86intrin.h>
 
 struct options { const char *rules, *mode, *flow, *backend; uint32_t rounds, swaps, hot, rules_n; };
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 __attribute__((noreturn)) static void die(const char *what, const redan_error *err) {
     fprintf(stderr, "pretrade: %s: %s %u:%u %s\n", what, err ? err->id : "", err ? err->line : 0, err ? err->column : 0, err ? err->text : "");
@@ -155,14 +148,6 @@ static void time_orders(redan_lane *l, struct flow *f, double ghz, int64_t *p50,
     free(ticks);
 }
 
-static double tsc_ghz(void) {
-    int64_t a = now_ns();
-    uint64_t x = __rdtsc();
-    while (now_ns() - a < 20000000)
-        ;
-    return (double)(__rdtsc() - x) / (double)(now_ns() - a);
-}
-
 static int judge(const struct options *o) {
     size_t len;
     char *text = rules_text(o, &len);
@@ -197,7 +182,7 @@ static int judge(const struct options *o) {
     int64_t p50, p99;
     double mean;
     shift(&f);
-    time_orders(l, &f, tsc_ghz(), &p50, &p99, &mean);
+    time_orders(l, &f, ticks_per_ns(), &p50, &p99, &mean);
     uint32_t orders = 0;
     for (uint32_t i = 0; i < f.n; i++)
         orders += f.events[i].event == f.order;

@@ -8,6 +8,7 @@
  * The rules are those of flow_rules: three windows carried at each swap. A lane polls, so it has a core of its own; new rules are
  * compiled from text on the other core, also while events are timed. p50 is the smallest of the rounds, percentiles above it and the maximum
  * are the median of theirs. `swap_us` leaves out what depends on the text (reading, checking): plan, emission, self-check, publication, adoption. */
+#include "bench/ticks.h"
 #include "bench/order_flow.h"
 #include "host/host.h"
 #include <pthread.h>
@@ -16,18 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 struct options { const char *mode; uint32_t rules, swaps, rounds; };
 enum { MAX_ROUNDS = 32, SWAP_NS = 2000000, EVENTS = 20000 };
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 __attribute__((noreturn)) static void die(const char *what, const redan_error *err) {
     fprintf(stderr, "bench-swap: %s: %s %s\n", what, err ? err->id : "", err ? err->text : "");
     exit(1);
@@ -178,13 +172,6 @@ static void finish(struct lane_run *w) {
     pthread_join(w->thread, NULL);
     close_bench(w->b);
     free(w);
-}
-static double ticks_per_ns(void) {
-    int64_t a = now_ns();
-    uint64_t x = __rdtsc();
-    while (now_ns() - a < 20000000)
-        ;
-    return (double)(__rdtsc() - x) / (double)(now_ns() - a);
 }
 static void sleep_until(int64_t due) {
     int64_t now = now_ns();
