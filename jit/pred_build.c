@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_MIN = 12, NONE = -1 };
+enum { RUN_MIN = 12, RECENT = 256, NONE = -1 };
 #define NO_RULE UINT32_MAX
 
 struct place { uint8_t home; uint16_t level; uint32_t at; };
@@ -26,6 +26,7 @@ struct build {
     struct rdn_preds *out;
     struct place *places;                                /* by node */
     struct rdn_map by_key;
+    struct group *recent[RECENT];                        /* in front of it */
     RDN_VEC(struct group *) groups;
     RDN_VEC(struct truth) truths;                        /* 0 is false, 1 is true */
     RDN_VEC(struct pred) preds;
@@ -44,16 +45,22 @@ static unsigned scale_of(const struct rdn_pnode *n) { return n->type == RDN_TY_D
 static uint16_t above(uint16_t level, struct place p) { return p.level >= level ? (uint16_t)(p.level + 1) : level; }
 
 /* ---- groups ---- */
-static struct group *group_at(struct build *b, uint32_t level, uint32_t kind, uint32_t cell) {
-    struct group_key key = {level, kind, cell};
-    uint32_t i = rdn_map_get(&b->by_key, &key, sizeof key);
+static struct group *find_group(struct build *b, const struct group_key *key) {
+    uint32_t i = rdn_map_get(&b->by_key, key, sizeof *key);
     if (i != RDN_MAP_NONE)
         return b->groups.v[i];
     struct group *g = rdn_new(b->tmp, struct group);
-    g->key = key;
+    g->key = *key;
     rdn_map_put(&b->by_key, &g->key, sizeof g->key, b->groups.n);
     rdn_push_val(b->tmp, &b->groups, g);
     return g;
+}
+static struct group *group_at(struct build *b, uint32_t level, uint32_t kind, uint32_t cell) {
+    struct group_key key = {level, kind, cell};
+    struct group **recent = &b->recent[(kind * 37 + cell * 5 + level) % RECENT];
+    if (!*recent || memcmp(&(*recent)->key, &key, sizeof key) != 0)
+        *recent = find_group(b, &key);
+    return *recent;
 }
 static uint32_t new_truth(struct build *b) {
     rdn_push_val(b->tmp, &b->truths, ((struct truth){0, NO_RULE}));
