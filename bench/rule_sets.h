@@ -7,6 +7,7 @@
  * shared-N  clauses out of a pool of N, each passing in 85 %
  * ladder    one clause: a threshold on one of eight fields
  * dec       random with dec(4) for float, and products of two fields
+ * nan, nan-1  random, with NaN in every float of all events, of one in a hundred (bench-rules makes these)
  * Rules have 3 to 5 clauses; in three of ten the last two are joined by `or`. 13 floats, an account, a symbol, a side. */
 #ifndef RDN_BENCH_RULE_SETS_H
 #define RDN_BENCH_RULE_SETS_H

@@ -257,6 +257,60 @@ static int one(const struct options *o, const struct set_kind *kind, uint32_t ru
     return !have ? 77 : !ok;
 }
 
+/* ---- undefined inputs: against its own time on defined events ---- */
+static const struct nan_kind { const char *name; uint32_t percent; } nan_kinds[] = {{"nan-1", 1}, {"nan", 100}};
+enum { NAN_RULES = 1000 };
+
+/* Every float of so many events in a hundred. */
+static struct set_event *with_nans(const struct set_event *from, uint32_t percent) {
+    const double nan = strtod("nan", NULL);
+    struct set_event *v = malloc(EVENTS * sizeof *v);
+    memcpy(v, from, EVENTS * sizeof *v);
+    for (uint32_t i = 0; i < EVENTS; i++)
+        for (int f = 0; f < SET_FLOATS && i % 100 < percent; f++)
+            memcpy((char *)&v[i] + set_floats[f].offset, &nan, sizeof nan);
+    return v;
+}
+static bool agrees_with_interp(struct run *r, uint64_t *ret_undef) {
+    const struct rdn_frame_head *h = rdn_frame_head(r->frame), *ref = rdn_frame_head(r->ref_frame);
+    bool same = true;
+    for (uint32_t i = 0; i < 256; i++) {
+        const uint8_t *row = (const uint8_t *)&r->events[i];
+        rdn_exec_begin(r->frame, 0, row, 1, 1);
+        rdn_exec_rules(r->frame, RDN_EARLY);
+        rdn_exec_begin(r->ref_frame, 0, row, 1, 1);
+        rdn_exec_rules(r->ref_frame, RDN_EARLY);
+        for (uint32_t w = 0; w < r->words; w++) {
+            same = same && h->fired[w] == ref->fired[w] && h->undef[w] == ref->undef[w];
+            *ret_undef += (unsigned)__builtin_popcountll(h->undef[w]);
+        }
+    }
+    return same;
+}
+static int one_nan(const struct options *o, const struct nan_kind *kind) {
+    struct run r;
+    struct rule_set set;
+    double own = 1e18, defined = 1e18;
+    uint64_t undef = 0;
+    open_set(&r, &set, o, &set_kinds[0], NAN_RULES);
+    struct set_event *plain = r.events, *nans = with_nans(plain, kind->percent);
+    for (uint32_t k = 0; k < o->rounds; k++) {
+        r.events = nans;
+        less(&own, slice_own(&r));
+        r.events = plain;
+        less(&defined, slice_own(&r));
+    }
+    r.events = nans;
+    bool ok = agrees_with_interp(&r, &undef) && undef;
+    printf("{\"bench\":\"rules\",\"schema\":1,\"set\":\"%s\",\"rules\":%d,\"executor\":\"%s\",\"ns_min\":%.1f,\"rounds\":%u,\"ok\":%s,\"peer\":\"defined\",\"peer_ns\":%.1f,"
+           "\"ratio\":%.3f}\n", kind->name, NAN_RULES, rdn_program_info(r.prog)->backend, own, o->rounds, ok ? "true" : "false", defined, own / defined);
+    fflush(stdout);
+    r.events = plain;
+    free(nans);
+    close_set(&r, &set);
+    return !ok;
+}
+
 /* ---- against others ---- */
 static bool save(const char *dir, const char *name, const void *p, size_t n) {
     char path[400];
@@ -359,6 +413,11 @@ int main(int argc, char **argv) {
             worst |= rc;
         }
     }
+    for (size_t i = 0; !o.serve && i < sizeof nan_kinds / sizeof *nan_kinds; i++)
+        if ((!o.set || !strcmp(o.set, nan_kinds[i].name)) && (!o.rules || o.rules == NAN_RULES)) {
+            worst |= one_nan(&o, &nan_kinds[i]);
+            seen = 1;
+        }
     if (!seen)
         fprintf(stderr, "bench-rules: no such set or size\n");
     return seen ? worst : 2;

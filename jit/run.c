@@ -99,13 +99,16 @@ static void taint_nonfinite(struct rdn_frame *f) {
             rdn_taint_set(r, n->dep);
     }
 }
-void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
+static void after_native(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    code(r->block, f->head.row);
     if (*rdn_run_flags(r) & RDN_BLOCK_NONFINITE) {
         taint_nonfinite(f);
         *rdn_run_flags(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
     }
+}
+void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
+    code(((struct rdn_run *)f->x)->block, f->head.row);
+    after_native(f);
 }
 
 /* ---- rules ---- */
@@ -244,13 +247,21 @@ static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_ph
     }
     rdn_fp_leave(r, mode);
 }
+static __attribute__((noinline)) void undefined_too(struct rdn_frame *f) {
+    after_native(f);
+    drain(f);
+}
 void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
     if (phase == RDN_EARLY && r->at->direct && rdn_native_alive(r)) {
         r->ev->rules(r->block, f->head.row);
-        /* In another mode, or with something undefined, all of it is done again. */
-        if (__builtin_expect(!*rdn_run_flags(r) && rdn_fpmode_ok(r->fp_mode), 1))
+        bool mode_ok = rdn_fpmode_ok(r->fp_mode);        /* in another mode all of it is done again */
+        if (__builtin_expect(!*rdn_run_flags(r) && mode_ok, 1))
             return;
+        if (mode_ok) {
+            undefined_too(f);
+            return;
+        }
     }
     all_rules(f, phase);
 }
