@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernel.c: kernels on the CPU (LANGUAGE.md chapter 12).
  *
- * Nodes that do not depend on the path are evaluated once a call; the others over chunks of at most 256 paths, node by node:
- * by a loop over columns where kernel_column.c has one, else path by path with rdn_op_apply. Either way a value is the one
- * rdn_op_apply gives. Sums go leaf by leaf of 256 paths whatever the chunk is.
+ * Nodes that do not depend on the path are evaluated once a call; the others leaf by leaf of 256 paths, by the block functions of
+ * the kernel's plan. A leaf in which something is undefined, and all of a kernel without a plan, goes to the reference
+ * (kernel_ref.c), which finds the first path that is undefined and why. Both give the same bits.
  *
- * rdn_kernel_open   [setup]  allocates for the largest kernel: its columns, a double a path for quantiles
+ * rdn_kernel_open   [setup]  plans, and memory for the largest kernel: its columns, a double a path for quantiles
  * rdn_kernel_run    [lane]   O(paths x nodes), no allocation; the clock is read once a leaf */
 #include "base/clock.h"
+#include "ir/kernel_plan.h"
 #include "ir/kernel_run.h"
 #include "ir/prelude/rdn_prelude.h"
 #include <math.h>
@@ -18,7 +19,7 @@ _Static_assert(CHUNK_MAX == RDN_LEAF, "chunks divide leaves");
 
 /* ---- memory ---- */
 
-struct layout { size_t cols, uniform, cells, ptrs, data, once, each, leaves, values, total; uint32_t chunk; };
+struct layout { size_t cols, uniform, cells, ptrs, data, once, each, leaves, values, block, total; uint32_t chunk; };
 
 static size_t place(struct layout *l, size_t bytes) {
     size_t at = l->total;
@@ -26,17 +27,12 @@ static size_t place(struct layout *l, size_t bytes) {
     return at;
 }
 
-static uint32_t node_elems(const struct rdn_ir *ir, rdn_id id) {
-    unsigned t = ir->nodes.v[id].type;
-    return t == RDN_TY_VEC || t == RDN_TY_IVEC ? rdn_type_elems(rdn_ir_ltype(ir, id)) : 1;
-}
-
-static struct layout layout_of(const struct rdn_ir *ir, const struct rdn_call *c) {
+static struct layout layout_of(const struct rdn_ir *ir, const struct rdn_call *c, const struct rdn_kplan *plan) {
     struct layout l = { 0 };
     size_t elems = 0, arrays = 64, widest = 1, nodes = c->last - c->first + 1, nargs = 1;
     for (rdn_id id = c->first; id <= c->last; id++) {
         rdn_id buf[3];
-        uint32_t n, k = node_elems(ir, id);
+        uint32_t n, k = rdn_node_elems(ir, id);
         rdn_node_args(ir, &ir->nodes.v[id], buf, &n);
         nargs = n > nargs ? n : nargs;
         widest = k > widest ? k : widest;
@@ -56,55 +52,61 @@ static struct layout layout_of(const struct rdn_ir *ir, const struct rdn_call *c
     l.each = place(&l, widest * sizeof(double) + 64);
     l.leaves = place(&l, ((size_t)c->paths + RDN_LEAF - 1) / RDN_LEAF * sizeof(double));
     l.values = place(&l, c->reduce == RDN_RED_QUANTILE ? (size_t)c->paths * sizeof(int64_t) : 0);
+    l.block = place(&l, sizeof(double) * RDN_LEAF * (plan ? plan->ncolumns : 1));
     return l;
 }
 
-struct rdn_kernel_state { const struct rdn_mem *mem; size_t size; char *base; };
+struct kernel { struct rdn_kplan *plan; struct layout layout; };
+struct rdn_kernel_state {
+    const struct rdn_mem *mem;
+    struct rdn_arena arena;
+    const struct rdn_block *block;                       /* NULL: reference only */
+    struct kernel *kernels;                              /* by call */
+    size_t size; char *base;
+};
+
+static int open_kernels(struct rdn_kernel_state *s, const struct rdn_ir *ir) {
+    s->kernels = rdn_new_n(&s->arena, struct kernel, ir->ncalls + 1);
+    if (!s->kernels)
+        return REDAN_E_NOMEM;
+    for (uint32_t i = 0; i < ir->ncalls; i++) {
+        struct kernel *k = &s->kernels[i];
+        if (!ir->calls[i].kernel)
+            continue;
+        if (s->block && rdn_kplan_build(ir, &ir->calls[i], &s->arena, &k->plan) < 0)
+            return REDAN_E_NOMEM;
+        k->layout = layout_of(ir, &ir->calls[i], k->plan);
+        s->size = k->layout.total + 64 > s->size ? k->layout.total + 64 : s->size;
+    }
+    if (s->size && !(s->base = rdn_realloc(s->mem, NULL, 0, s->size)))
+        return REDAN_E_NOMEM;
+    return 0;
+}
 
 int rdn_kernel_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct rdn_kernel_state **ret) {
     struct rdn_kernel_state *s = rdn_zalloc(mem, sizeof *s);
     if (!s)
         return REDAN_E_NOMEM;
     s->mem = mem;
-    for (uint32_t i = 0; i < ir->ncalls; i++)
-        if (ir->calls[i].kernel) {
-            size_t need = layout_of(ir, &ir->calls[i]).total + 64;
-            s->size = need > s->size ? need : s->size;
-        }
-    if (s->size && !(s->base = rdn_realloc(mem, NULL, 0, s->size))) {
-        rdn_free(mem, s, sizeof *s);
-        return REDAN_E_NOMEM;
-    }
-    *ret = s;
-    return 0;
+    s->block = rdn_block();
+    rdn_arena_init(&s->arena, mem);
+    int rc = open_kernels(s, ir);
+    if (rc < 0)
+        rdn_kernel_close(s);
+    else
+        *ret = s;
+    return rc;
 }
 
 void rdn_kernel_close(struct rdn_kernel_state *s) {
     if (!s)
         return;
-    rdn_free(s->mem, s->base, s->size);
+    rdn_free(s->mem, s->base, s->base ? s->size : 0);
+    rdn_arena_fini(&s->arena);
     rdn_free(s->mem, s, sizeof *s);
 }
 
-/* Hands every node its column. */
-static void bind_columns(struct rdn_krun *r, char *data) {
-    for (rdn_id id = r->call->first; id <= r->call->last; id++) {
-        struct rdn_kcol *c = rdn_kcol_of(r, id);
-        c->each = (r->ir->nodes.v[id].flags & RDN_NODE_EACH) != 0;
-        c->undef = false;
-        c->k = node_elems(r->ir, id);
-        c->f = (double *)(void *)data;
-        data += sizeof(double) * c->k * r->chunk;
-        c->cause = (uint8_t *)data;
-        data += (r->chunk + 15) & ~15u;
-        if (r->ir->nodes.v[id].op == RDN_OP_USE && c->each) {
-            c->f = rdn_kcol_of(r, r->ir->nodes.v[id].a)->f;      /* reading a let copies nothing */
-            c->cause = rdn_kcol_of(r, r->ir->nodes.v[id].a)->cause;
-        }
-    }
-}
-
-/* ---- evaluation ---- */
+/* ---- values that are the same on every path ---- */
 
 static void source(const struct rdn_krun *r, const struct rdn_node *n, const struct rdn_cell *args, const struct rdn_cell *params,
                    struct rdn_cell *ret) {
@@ -117,18 +119,6 @@ static void source(const struct rdn_krun *r, const struct rdn_node *n, const str
 }
 
 static bool is_source(unsigned op) { return op == RDN_OP_CONST || op == RDN_OP_KPARAM || op == RDN_OP_PARAM; }
-
-static void fill(const struct rdn_krun *r, struct rdn_kcol *c, const struct rdn_node *n, const struct rdn_cell *v) {
-    c->undef = v->cause != 0;
-    memset(c->cause, v->cause, r->chunk);
-    if (c->undef || n->type == RDN_TY_VEC || n->type == RDN_TY_IVEC)
-        return;
-    for (uint32_t p = 0; p < r->chunk; p++)
-        if (n->type == RDN_TY_F64)
-            c->f[p] = v->f;
-        else
-            c->i[p] = v->i;
-}
 
 /* Everything that is the same on every path. */
 static void run_uniform(struct rdn_krun *r, const struct rdn_cell *args, const struct rdn_cell *params) {
@@ -148,118 +138,61 @@ static void run_uniform(struct rdn_krun *r, const struct rdn_cell *args, const s
                 r->arg_ptrs[i] = &r->uniform[ids[i] - r->call->first];
             rdn_op_apply(r->ir, id, r->arg_ptrs, k, &r->once, v);
         }
-        fill(r, rdn_kcol_of(r, id), n, v);
     }
 }
 
-/* The value of a node on path p of the chunk. */
-static void cell_at(const struct rdn_krun *r, rdn_id id, uint32_t p, struct rdn_cell *ret) {
-    const struct rdn_kcol *c = rdn_kcol_of(r, id);
-    if (!c->each) {
-        *ret = r->uniform[id - r->call->first];
-        return;
-    }
-    ret->cause = c->undef ? c->cause[p] : (uint8_t)RDN_DEFINED;
-    ret->span = 0;
-    switch ((enum rdn_cell_type)r->ir->nodes.v[id].type) {
-    case RDN_TY_F64: ret->f = c->f[p]; break;
-    case RDN_TY_VEC: case RDN_TY_IVEC: ret->v = c->f + (size_t)p * c->k; break;
-    case RDN_TY_B1: case RDN_TY_I64: case RDN_TY_D64: case RDN_TY_W128: case RDN_TY_STR: case RDN_TY_ROW: case RDN_TY_COUNT:
-        ret->i = c->i[p];
-        break;
-    }
-}
+/* ---- a leaf ---- */
 
-static void set_cell(const struct rdn_krun *r, rdn_id id, uint32_t p, const struct rdn_cell *v) {
-    struct rdn_kcol *c = rdn_kcol_of(r, id);
-    unsigned type = r->ir->nodes.v[id].type;
-    c->cause[p] = v->cause;
-    c->undef |= v->cause != 0;
-    if (v->cause)
-        return;
-    if (type == RDN_TY_F64)
-        c->f[p] = v->f;
-    else if (type == RDN_TY_VEC || type == RDN_TY_IVEC)
-        memcpy(c->f + (size_t)p * c->k, v->v, sizeof(double) * c->k);
-    else
-        c->i[p] = v->i;
-}
-
-static void path_by_path(struct rdn_krun *r, rdn_id id) {
-    rdn_id buf[3];
-    uint32_t k;
-    const rdn_id *ids = rdn_node_args(r->ir, &r->ir->nodes.v[id], buf, &k);
-    for (uint32_t i = 0; i < k; i++)
-        r->arg_ptrs[i] = &r->arg_cells[i];
-    for (uint32_t p = 0; p < r->n; p++) {
-        struct rdn_cell v = { .cause = RDN_DEFINED };
-        for (uint32_t i = 0; i < k; i++)
-            cell_at(r, ids[i], p, &r->arg_cells[i]);
-        r->each.used = 0;
-        rdn_op_apply(r->ir, id, r->arg_ptrs, k, &r->each, &v);
-        set_cell(r, id, p, &v);
+/* Values of the n paths from start, at most a leaf, in *ret; or the cause of the first that is undefined. */
+static enum rdn_cause leaf_by_reference(struct rdn_krun *r, uint32_t start, uint32_t n, double *ret) {
+    for (uint32_t done = 0; done < n; done += r->n) {
+        r->n = n - done < r->chunk ? n - done : r->chunk;
+        enum rdn_cause cause = rdn_kref_chunk(r, start + done);
+        if (cause)
+            return cause;
+        memcpy(ret + done, rdn_kcol_of(r, r->call->value)->f, r->n * sizeof *ret);
     }
-}
-
-static void run_chunk(struct rdn_krun *r, uint32_t start) {
-    for (rdn_id id = r->call->first; id <= r->call->last; id++) {
-        struct rdn_kcol *c = rdn_kcol_of(r, id);
-        if (!c->each)
-            continue;
-        const struct rdn_node *n = &r->ir->nodes.v[id];
-        c->undef = n->op == RDN_OP_USE && rdn_kcol_of(r, n->a)->undef;
-        if (n->op == RDN_OP_EACH)
-            for (uint32_t p = 0; p < r->n; p++)
-                c->i[p] = (int64_t)start + p;
-        else if (n->op != RDN_OP_USE && !rdn_kernel_column(r, id))
-            path_by_path(r, id);
-    }
-}
-
-/* The cause of the lowest undefined path of the chunk: its lets in order, then its value. RDN_DEFINED if there is none. */
-static enum rdn_cause first_cause(const struct rdn_krun *r) {
-    const struct rdn_call *c = r->call;
-    bool any = rdn_kcol_of(r, c->value)->undef;
-    for (uint32_t l = 0; l < c->nlets; l++)
-        any |= rdn_kcol_of(r, c->lets[l])->undef;
-    for (uint32_t p = 0; any && p < r->n; p++)
-        for (uint32_t l = 0; l <= c->nlets; l++) {
-            const struct rdn_kcol *col = rdn_kcol_of(r, l < c->nlets ? c->lets[l] : c->value);
-            if (col->undef && col->cause[p])
-                return (enum rdn_cause)col->cause[p];
-        }
     return RDN_DEFINED;
+}
+
+struct leaf {
+    struct rdn_krun *run;
+    const struct rdn_kplan *plan; const struct rdn_block *block; double *base;
+    char *data; bool begun;                              /* the reference's columns; they are filled when it is first asked */
+    double by_reference[RDN_LEAF] __attribute__((aligned(64)));
+};
+
+static enum rdn_cause one_leaf(struct leaf *l, uint32_t start, uint32_t n, const double **ret) {
+    struct rdn_krun *r = l->run;
+    if (l->plan && rdn_kplan_leaf(l->plan, l->block, l->base, start, n, r->uniform, r->call->first)) {
+        *ret = l->base + (size_t)l->plan->value * RDN_LEAF;
+        return RDN_DEFINED;
+    }
+    if (!l->begun)
+        rdn_kref_begin(r, l->data);
+    l->begun = true;
+    *ret = l->by_reference;
+    return leaf_by_reference(r, start, n, l->by_reference);
 }
 
 /* ---- reductions ---- */
 
-struct reduction {
-    double *leaves, stripes[RDN_STRIPES];
-    int64_t *values, best;
-    uint64_t done;
-    bool nan;
-};
-
-static void add_to_sum(struct reduction *d, const double *v, uint32_t n) {
-    for (uint32_t p = 0; p < n; p++)
-        d->stripes[(d->done + p) % RDN_STRIPES] += v[p];
-    d->done += n;
-}
-
-static void close_leaf(struct reduction *d) {
-    d->leaves[(d->done - 1) / RDN_LEAF] = rdn_fold_stripes(d->stripes);
-    memset(d->stripes, 0, sizeof d->stripes);
-}
+struct reduction { const struct rdn_block *block; double *leaves; int64_t *values, best; uint64_t done; bool nan; };
 
 static void keep(struct reduction *d, enum rdn_reduce how, const double *v, uint32_t n) {
-    for (uint32_t p = 0; p < n; p++, d->done++) {
-        int64_t key = rdn_order(v[p]);
-        d->nan |= v[p] != v[p];
-        if (how == RDN_RED_QUANTILE)
-            d->values[d->done] = key;
-        else if (d->done == 0 || (how == RDN_RED_MIN ? key < d->best : key > d->best))
-            d->best = key;
-    }
+    int64_t here[RDN_LEAF], *keys = how == RDN_RED_QUANTILE ? d->values + d->done : here;
+    d->nan |= d->block->keys(keys, v, n) != 0;
+    for (uint32_t p = 0; p < n && how != RDN_RED_QUANTILE; p++)
+        if ((d->done == 0 && p == 0) || (how == RDN_RED_MIN ? keys[p] < d->best : keys[p] > d->best))
+            d->best = keys[p];
+}
+
+static void reduce_leaf(struct reduction *d, enum rdn_reduce how, const double *v, uint32_t n) {
+    if (how == RDN_RED_SUM || how == RDN_RED_MEAN)
+        d->leaves[d->done / RDN_LEAF] = d->block->sum(v, n);
+    else
+        keep(d, how, v, n);
+    d->done += n;
 }
 
 /* Neighbours in pairs; an odd last one moves up unchanged. */
@@ -310,32 +243,26 @@ static void ret_undef(struct rdn_cell *ret, enum rdn_cause cause) {
 bool rdn_kernel_run(struct rdn_kernel_state *s, const struct rdn_ir *ir, uint32_t call, const struct rdn_cell *args,
                     const struct rdn_cell *params, int64_t deadline_mono_ns, struct rdn_cell *ret) {
     const struct rdn_call *c = &ir->calls[call];
-    struct layout l = layout_of(ir, c);
+    const struct layout *l = &s->kernels[call].layout;
     char *base = s->base + (-(uintptr_t)s->base & 63);
-    struct rdn_krun r = { ir, c, (void *)(base + l.cols), (void *)(base + l.uniform), (void *)(base + l.cells), (void *)(base + l.ptrs),
-                          { base + l.once, l.each - l.once, 0 }, { base + l.each, l.leaves - l.each, 0 }, l.chunk, 0 };
-    struct reduction d = { (void *)(base + l.leaves), { 0 }, (void *)(base + l.values), 0, 0, false };
-    bool sums = c->reduce == RDN_RED_SUM || c->reduce == RDN_RED_MEAN;
-    bind_columns(&r, base + l.data);
+    struct rdn_krun r = { ir, c, (void *)(base + l->cols), (void *)(base + l->uniform), (void *)(base + l->cells), (void *)(base + l->ptrs),
+                          { base + l->once, l->each - l->once, 0 }, { base + l->each, l->leaves - l->each, 0 }, l->chunk, 0 };
+    struct reduction d = { s->block ? s->block : &rdn_block_scalar, (void *)(base + l->leaves), (void *)(base + l->values), 0, 0, false };
+    struct leaf leaf = { .run = &r, .plan = s->kernels[call].plan, .block = s->block, .base = (void *)(base + l->block), .data = base + l->data };
     run_uniform(&r, args, params);
-    for (uint32_t start = 0; start < c->paths; start += r.n) {
-        if (start % RDN_LEAF == 0 && deadline_mono_ns && rdn_mono_ns() > deadline_mono_ns)
+    if (leaf.plan && !rdn_kplan_begin(leaf.plan, ir, c, leaf.base, r.uniform))
+        leaf.plan = NULL;
+    for (uint32_t start = 0, n; start < c->paths; start += n) {
+        if (deadline_mono_ns && rdn_mono_ns() > deadline_mono_ns)
             return false;
-        r.n = c->paths - start < r.chunk ? c->paths - start : r.chunk;
-        run_chunk(&r, start);
-        enum rdn_cause cause = first_cause(&r);
+        n = c->paths - start < RDN_LEAF ? c->paths - start : RDN_LEAF;
+        const double *v;
+        enum rdn_cause cause = one_leaf(&leaf, start, n, &v);
         if (cause) {
             ret_undef(ret, cause);
             return true;
         }
-        const double *v = rdn_kcol_of(&r, c->value)->f;
-        if (!sums) {
-            keep(&d, (enum rdn_reduce)c->reduce, v, r.n);
-            continue;
-        }
-        add_to_sum(&d, v, r.n);
-        if (d.done % RDN_LEAF == 0 || d.done == c->paths)
-            close_leaf(&d);
+        reduce_leaf(&d, (enum rdn_reduce)c->reduce, v, n);
     }
     ret->f = reduced(c, &d);
     if (ret->f != ret->f)

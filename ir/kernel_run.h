@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel_run.h: one run of a kernel. Private to kernel.c and kernel_column.c. */
+ * kernel_run.h: one run of a kernel by the reference. Private to kernel.c, kernel_ref.c and kernel_column.c. */
 #ifndef RDN_KERNEL_RUN_H
 #define RDN_KERNEL_RUN_H
 #include "ir/kernel.h"
@@ -26,6 +26,15 @@ struct rdn_krun {
 };
 static inline struct rdn_kcol *rdn_kcol_of(const struct rdn_krun *r, rdn_id id) { return &r->cols[id - r->call->first]; }
 
+static inline uint32_t rdn_node_elems(const struct rdn_ir *ir, rdn_id id) {
+    unsigned t = ir->nodes.v[id].type;
+    return t == RDN_TY_VEC || t == RDN_TY_IVEC ? rdn_type_elems(rdn_ir_ltype(ir, id)) : 1;
+}
+
+/* Columns in `data`, those of uniform nodes filled. */
+void rdn_kref_begin(struct rdn_krun *, char *data);
+/* The r->n paths from `start`: the cause of the lowest undefined one, or RDN_DEFINED, and then the column of the value is right. */
+enum rdn_cause rdn_kref_chunk(struct rdn_krun *, uint32_t start);
 /* Evaluates a node over the chunk with one loop when its operands are all defined and there is such a loop; false: not done. */
 bool rdn_kernel_column(struct rdn_krun *, rdn_id);
 #endif

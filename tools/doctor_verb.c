@@ -3,6 +3,7 @@
  * user would notice. */
 #include "tools/tool.h"
 #include "base/tz.h"
+#include "ir/block.h"
 #include "sandbox/probe.h"
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +43,14 @@ static void check_backends(struct report *r) {
     }
     redan_release(rs);
     redan_close(e);
+}
+
+static void check_kernels(struct report *r) {
+    const struct rdn_block *b = rdn_block();
+    char text[80] = "reference, one path at a time";
+    if (b)
+        snprintf(text, sizeof text, "%s, %u paths at a time%s", b->name, b->lanes, b->has_fma ? "" : ", without fma");
+    line(r, b && b->has_fma, "kernels", text, "kernels give the same bits, but slower");
 }
 
 static void check_zones(struct report *r) {
@@ -132,6 +141,7 @@ int cmd_doctor(int argc, char **argv) {
         return EXIT_USAGE;
     struct report r = { .json = args_flag(&a, "--json") };
     check_backends(&r);
+    check_kernels(&r);
     check_zones(&r);
     check_sandbox(&r);
     check_python(&r);

@@ -646,8 +646,10 @@ def test_doc():
 def test_doctor():
     r = run('doctor')
     assert r.rc in (0, 1)
-    for part in ('executor', 'time zones', 'confinement'):
+    for part in ('executor', 'kernels', 'time zones', 'confinement'):
         has(r.out, part)
+    for isa, text in (('reference', 'one path at a time'), ('scalar', 'scalar, 2 paths')):
+        has(run('doctor', env={'REDAN_KERNEL_ISA': isa}).out, text)
     j = [json.loads(x) for x in run('doctor', '--json').lines]
     eq({x['schema'] for x in j}, {'redan.doctor/1'})
     eq(all(x['good'] for x in j), r.rc == 0)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * block_pick.c: picks the build of block.c for this CPU, before main. The best row that runs, the last one first. */
+#include "ir/block.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+static bool runs_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+static bool runs_avx512(void) {
+    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw");
+}
+#endif
+static bool runs_anywhere(void) { return true; }
+
+static const struct { const struct rdn_block *block; bool (*runs)(void); } isas[] = {
+    { &rdn_block_scalar, runs_anywhere },
+#if defined(__x86_64__)
+    { &rdn_block_avx2, runs_avx2 },
+    { &rdn_block_avx512, runs_avx512 },
+#endif
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+const struct rdn_block *rdn_block_find(const char *name) {
+    for (size_t i = 0; i < ISAS; i++)
+        if (!strcmp(isas[i].block->name, name) && isas[i].runs())
+            return isas[i].block;
+    return NULL;
+}
+
+static const struct rdn_block *picked = &rdn_block_scalar;
+
+__attribute__((constructor)) static void pick(void) {
+    const char *wish = secure_getenv("REDAN_KERNEL_ISA");
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#endif
+    for (size_t i = 0; i < ISAS; i++)
+        if (isas[i].runs())
+            picked = isas[i].block;
+    if (wish && !strcmp(wish, "reference"))
+        picked = NULL;
+    else if (wish && rdn_block_find(wish))
+        picked = rdn_block_find(wish);
+}
+
+const struct rdn_block *rdn_block(void) { return picked; }
