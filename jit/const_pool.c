@@ -3,6 +3,7 @@
 #include "jit/const_pool.h"
 #include <string.h>
 #include "base/hash.h"
+#include "jit/faults.h"
 
 void rdn_pool_open(struct rdn_pool *p, struct rdn_arena *a, uint32_t most) {
     for (p->cap = 256; p->cap < 2 * most; p->cap *= 2)
@@ -11,8 +12,9 @@ void rdn_pool_open(struct rdn_pool *p, struct rdn_arena *a, uint32_t most) {
     p->pos = rdn_new_n(a, uint32_t, p->cap);
 }
 uint32_t rdn_pool_put(struct rdn_pool *p, uint8_t *base, uint32_t *low, uint64_t bits) {
-    uint32_t k = (uint32_t)rdn_mix64(bits) & (p->cap - 1);
-    while (p->pos[k] && p->keys[k] != bits)
+    bool low_half = rdn_fault(POOL_LOW_HALF);
+    uint32_t k = (uint32_t)rdn_mix64(low_half ? (uint32_t)bits : bits) & (p->cap - 1);
+    while (p->pos[k] && (low_half ? (uint32_t)p->keys[k] != (uint32_t)bits : p->keys[k] != bits))
         k = (k + 1) & (p->cap - 1);
     if (p->pos[k])
         return p->pos[k];

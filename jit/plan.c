@@ -5,6 +5,7 @@
  * what costs more than a slot is computed once; a last pass from every root writes the dep sets. */
 #include "jit/plan.h"
 #include <string.h>
+#include "jit/faults.h"
 
 #define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
 #include "jit/plan.def"
@@ -236,7 +237,7 @@ static void dep_walk(struct deps *d, rdn_pid p, uint32_t bit) {
         return;
     d->seen[p] = d->stamp;
     if (n->dep != RDN_NO_DEP)
-        d->pl->deps[(size_t)n->dep * d->pl->dep_words + bit / 64] |= 1ull << bit % 64;
+        d->pl->deps[(size_t)n->dep * d->pl->dep_words + bit / 64] |= (uint64_t)!(rdn_fault(DEP_SET) && bit % 64 == 0) << bit % 64;
     if (n->flags & RDN_P_SLOT)
         return;
     uint32_t k;

@@ -16,7 +16,7 @@ void x64_clause_end(struct x64_gen *g, struct x64_clause c, rdn_pid p, unsigned 
         struct x64_stub *s = &g->stubs.v[g->cold];
         s->resume = x_pos(&g->b);
         s->node = p;
-        s->dest = (uint8_t)dest;
+        s->dest = (uint8_t)(rdn_fault(COLD_DEST) ? dest ^ 1u : dest);
         s->live = c.live;
     }
     g->taint = c.taint;
@@ -42,9 +42,9 @@ bool x64_maskable(const struct x64_gen *g, rdn_pid p) {
 
 static enum x_cmp float_pred(unsigned op, bool swapped) {
     switch (op) {
-    case RDN_OP_LT: return swapped ? X_GT_OQ : X_LT_OQ;
+    case RDN_OP_LT: return swapped && !rdn_fault(FLT_SWAPPED) ? X_GT_OQ : rdn_fault(FLT_LE) ? X_LE_OQ : X_LT_OQ;
     case RDN_OP_LE: return swapped ? X_GE_OQ : X_LE_OQ;
-    case RDN_OP_EQ: return X_EQ_OQ;
+    case RDN_OP_EQ: return rdn_fault(FNE_ORDERED) ? X_NEQ_UQ : X_EQ_OQ;
     default: return X_NEQ_UQ;
     }
 }
@@ -67,7 +67,7 @@ static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
         x_vucomisd_rm(&g->b, l.reg, m);
     else if (nan)
         x_vucomisd_rr(&g->b, l.reg, r.reg);
-    if (nan)
+    if (nan && !rdn_fault(FCMP_NAN))
         x64_jump_taint(g, X_P);
     unsigned d = l.owned ? l.reg : r.owned ? r.reg : x64_xmm(g);
     if (mem)
@@ -88,7 +88,7 @@ static unsigned mask_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, 
             continue;
         unsigned m = x64_mask(g, v[i]);
         if (any) {
-            x_vbits_rr(&g->b, op == RDN_OP_AND ? X_VAND : X_VOR, acc, acc, m);
+            x_vbits_rr(&g->b, op == RDN_OP_AND && !rdn_fault(MASK_AND) ? X_VAND : X_VOR, acc, acc, m);
             g->xfree |= 1u << m;
         } else {
             acc = m;
@@ -105,8 +105,14 @@ unsigned x64_mask(struct x64_gen *g, rdn_pid p) {
 }
 
 /* ---- integer comparisons ---- */
-static enum x_cc int_cc(unsigned op) { return op == RDN_OP_LT ? X_L : op == RDN_OP_LE ? X_LE : op == RDN_OP_EQ ? X_E : X_NE; }
-static enum x_cc swapped_cc(enum x_cc cc) { return cc == X_L ? X_G : cc == X_LE ? X_GE : cc; }
+static enum x_cc int_cc(unsigned op) {
+    if (op == RDN_OP_LT)
+        return rdn_fault(ICMP_UNSIGNED) ? X_B : X_L;
+    if (op == RDN_OP_LE)
+        return rdn_fault(ICMP_LE) ? X_L : X_LE;
+    return op == RDN_OP_EQ ? X_E : X_NE;
+}
+static enum x_cc swapped_cc(enum x_cc cc) { return rdn_fault(ICMP_SWAPPED) ? cc : cc == X_L ? X_G : cc == X_LE ? X_GE : cc; }
 
 /* cmp [field], constant in the field's own width. Narrow unsigned fields only for equality: the conditions are signed. */
 static bool cmp_in_place(struct x64_gen *g, rdn_pid x, int64_t v, unsigned op) {
@@ -116,7 +122,7 @@ static bool cmp_in_place(struct x64_gen *g, rdn_pid x, int64_t v, unsigned op) {
     bool equality = op == RDN_OP_EQ || op == RDN_OP_NE;
     if (!x64_place(g, x, &m, &size) || v < n->lo || v > n->hi)
         return false;
-    if (size == 8 ? v != (int32_t)v : !equality && (size == 1 || n->lo >= 0))
+    if (size == 8 ? v != (int32_t)v && !rdn_fault(CMP_IN_PLACE) : !equality && (size == 1 || n->lo >= 0))
         return false;
     x_cmp_mi(&g->b, size, m, (int32_t)v);
     return true;
@@ -154,7 +160,7 @@ static unsigned int_cmp(struct x64_gen *g, rdn_pid p) {
 
 /* ---- everything ---- */
 static unsigned bool_junction(struct x64_gen *g, unsigned op, const rdn_pid *v, uint32_t k) {
-    enum x_alu alu = op == RDN_OP_AND ? X_AND : X_OR;
+    enum x_alu alu = op == RDN_OP_AND && !rdn_fault(BOOL_AND) ? X_AND : X_OR;
     unsigned acc = 0, masks = 0;
     bool any = false;
     for (uint32_t i = 0; i < k; i++) {
@@ -191,7 +197,7 @@ static unsigned bool_select(struct x64_gen *g, const struct rdn_pnode *n) {
 static unsigned bool_equal(struct x64_gen *g, const struct rdn_pnode *n) {
     unsigned a = x64_bool(g, n->a), b = x64_bool(g, n->b);
     x_alu32_rr(&g->b, X_XOR, a, b);
-    x_alu32_ri(&g->b, X_XOR, a, 1);
+    x_alu32_ri(&g->b, X_XOR, a, !rdn_fault(BOOL_EQUAL));
     x64_gfree(g, b);
     return a;
 }
@@ -206,7 +212,7 @@ unsigned x64_bool(struct x64_gen *g, rdn_pid p) {
         return bool_junction(g, n->op, g->pl->args.v + n->a, n->b);
     case RDN_OP_NOT:
         r = x64_bool(g, n->a);
-        x_alu32_ri(&g->b, X_XOR, r, 1);
+        x_alu32_ri(&g->b, X_XOR, r, !rdn_fault(NOT_LOST));
         return r;
     case RDN_OP_SEL: return bool_select(g, n);
     case RDN_OP_EQ: case RDN_OP_NE: case RDN_OP_LT: case RDN_OP_LE:
@@ -270,7 +276,7 @@ void x64_skip_unless(struct x64_gen *g, rdn_pid p, struct x64_stub *skip) {
     if (is_float_cmp(g, n) && !g->done[p]) {
         skip_float(g, p, skip);
     } else if (is_int_cmp(g, p)) {
-        skip_jump(g, int_flags(g, n) ^ 1u, skip);
+        skip_jump(g, int_flags(g, n) ^ !rdn_fault(BRANCH_TURNED), skip);
     } else {
         g->no_cold = no_cold;
         unsigned r = x64_bool(g, p);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include "jit/faults.h"
 
 enum { X_RAX, X_RCX, X_RDX, X_RBX, X_RSP, X_RBP, X_RSI, X_RDI, X_R8, X_R9, X_R10, X_R11, X_RIP = 16 };
 enum x_cc { X_O, X_NO, X_B, X_AE, X_E, X_NE, X_BE, X_A, X_S, X_NS, X_P, X_NP, X_L, X_GE, X_LE, X_G };   /* cc ^ 1 negates */
@@ -46,7 +47,7 @@ static inline void x_modm(struct x64_buf *b, unsigned reg, struct x64_mem m, uns
     if (m.base == X_RIP) {
         x_b(b, r | 5u);
         x_d(b, m.disp - (int32_t)(x_pos(b) + 4 + tail));
-    } else if (m.disp >= -128 && m.disp < 128) {
+    } else if (m.disp >= -128 && m.disp < (rdn_fault(ENC_DISP8) ? 256 : 128)) {
         x_b(b, 0x40u | r | (m.base & 7u));
         x_b(b, (unsigned)m.disp);
     } else {
@@ -79,7 +80,7 @@ static inline void x_mov_ri(struct x64_buf *b, unsigned d, int64_t v) {
         x_b(b, 0xb8u | (d & 7u));
         x_d(b, (int32_t)(uint32_t)v);
     } else if (v >= INT32_MIN && v < 0) {
-        x_rex(b, 1, 0, d >> 3);
+        x_rex(b, !rdn_fault(ENC_NEGATIVE), 0, d >> 3);
         x_b(b, 0xc7);
         x_modr(b, 0, d);
         x_d(b, (int32_t)v);
@@ -89,13 +90,16 @@ static inline void x_mov_ri(struct x64_buf *b, unsigned d, int64_t v) {
         x_q(b, (uint64_t)v);
     }
 }
-static inline void x_alu_rr(struct x64_buf *b, enum x_alu op, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, op << 3 | 3u); x_modr(b, d, s); }
+static inline void x_alu_rr(struct x64_buf *b, enum x_alu op, unsigned d, unsigned s) {
+    op = rdn_fault(ENC_SBB) && op == X_SBB ? X_SUB : rdn_fault(ENC_ADC) && op == X_ADC ? X_ADD : op;
+    x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, op << 3 | 3u); x_modr(b, d, s);
+}
 static inline void x_alu32_rr(struct x64_buf *b, enum x_alu op, unsigned d, unsigned s) { x_start(b); x_rex(b, 0, d, s >> 3); x_b(b, op << 3 | 3u); x_modr(b, d, s); }
 static inline void x_alu_rm(struct x64_buf *b, enum x_alu op, unsigned d, struct x64_mem m) { x_start(b); x_rex(b, 1, d, x_bbit(m)); x_b(b, op << 3 | 3u); x_modm(b, d, m, 0); }
 static inline void x_alu32_rm(struct x64_buf *b, enum x_alu op, unsigned d, struct x64_mem m) { x_start(b); x_rex(b, 0, d, x_bbit(m)); x_b(b, op << 3 | 3u); x_modm(b, d, m, 0); }
 static inline void x_alu_mr(struct x64_buf *b, enum x_alu op, struct x64_mem m, unsigned s) { x_start(b); x_rex(b, 1, s, x_bbit(m)); x_b(b, op << 3 | 1u); x_modm(b, s, m, 0); }
 static inline void x_alu_imm(struct x64_buf *b, unsigned w, enum x_alu op, unsigned d, int32_t v) {
-    bool s = v >= -128 && v < 128;
+    bool s = v >= -128 && v < (rdn_fault(ENC_IMM8) ? 256 : 128);
     x_start(b);
     x_rex(b, w, 0, d >> 3);
     x_b(b, s ? 0x83 : 0x81);
@@ -111,7 +115,7 @@ static inline void x_alu32_ri(struct x64_buf *b, enum x_alu op, unsigned d, int3
 static inline void x_cmp_mi(struct x64_buf *b, unsigned size, struct x64_mem m, int32_t v) {
     bool s = v >= -128 && v < 128;
     x_start(b);
-    x_rex(b, size == 8, 0, x_bbit(m));
+    x_rex(b, size == 8 || (rdn_fault(ENC_CMP_WIDTH) && size == 4), 0, x_bbit(m));
     x_b(b, size == 1 ? 0x80 : s ? 0x83 : 0x81);
     x_modm(b, X_CMP, m, s || size == 1 ? 1 : 4);
     if (s || size == 1)
@@ -133,7 +137,7 @@ static inline void x_test_rr(struct x64_buf *b, unsigned d, unsigned s) { x_star
 static inline void x_imul_rr(struct x64_buf *b, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0xaf); x_modr(b, d, s); }
 static inline void x_imul_rm(struct x64_buf *b, unsigned d, struct x64_mem m) { x_start(b); x_rex(b, 1, d, x_bbit(m)); x_b(b, 0x0f); x_b(b, 0xaf); x_modm(b, d, m, 0); }
 static inline void x_imul_rri(struct x64_buf *b, unsigned d, unsigned s, int32_t v) {
-    x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x69); x_modr(b, d, s); x_d(b, v);
+    x_start(b); x_rex(b, !rdn_fault(ENC_IMUL_WIDTH), d, s >> 3); x_b(b, 0x69); x_modr(b, d, s); x_d(b, v);
 }
 /* Group F7 on a 64-bit register: rdx:rax results for mul, imul, idiv. */
 static inline void x_f7(struct x64_buf *b, unsigned ext, unsigned r) { x_start(b); x_rex(b, 1, 0, r >> 3); x_b(b, 0xf7); x_modr(b, ext, r); }
@@ -146,15 +150,15 @@ static inline void x_cqo(struct x64_buf *b) { x_start(b); x_b(b, 0x48); x_b(b, 0
 static inline void x_shift(struct x64_buf *b, unsigned ext, unsigned r, unsigned n) { x_start(b); x_rex(b, 1, 0, r >> 3); x_b(b, 0xc1); x_modr(b, ext, r); x_b(b, n); }
 static inline void x_shl(struct x64_buf *b, unsigned r, unsigned n) { x_shift(b, 4, r, n); }
 static inline void x_shr(struct x64_buf *b, unsigned r, unsigned n) { x_shift(b, 5, r, n); }
-static inline void x_sar(struct x64_buf *b, unsigned r, unsigned n) { x_shift(b, 7, r, n); }
+static inline void x_sar(struct x64_buf *b, unsigned r, unsigned n) { x_shift(b, rdn_fault(ENC_SAR) ? 5 : 7, r, n); }
 /* Byte of any register: a REX prefix also for rsi and rdi, which would else mean dh and bh. */
 static inline void x_setcc(struct x64_buf *b, enum x_cc cc, unsigned r) {
     x_start(b);
-    if (r >= 4)
+    if (r >= 4 && !rdn_fault(ENC_SETCC_REX))
         x_b(b, 0x40u | r >> 3);
     x_b(b, 0x0f); x_b(b, 0x90u | cc); x_modr(b, 0, r);
 }
-static inline void x_cmov(struct x64_buf *b, enum x_cc cc, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0x40u | cc); x_modr(b, d, s); }
+static inline void x_cmov(struct x64_buf *b, enum x_cc cc, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0x40u | (cc ^ rdn_fault(ENC_CMOV_CC))); x_modr(b, d, s); }
 /* lea d, [base + (index << shift)]; base is not rbp or r13 */
 static inline void x_lea_scaled(struct x64_buf *b, unsigned d, unsigned base, unsigned index, unsigned shift) {
     x_start(b);
@@ -183,7 +187,9 @@ static inline void x_vex(struct x64_buf *b, unsigned map, unsigned w, unsigned p
         x_b(b, 0xc4); x_b(b, r | 0x40u | (bbit ? 0 : 0x20u) | map); x_b(b, w << 7 | (~v & 15u) << 3 | pp);
     }
 }
-static inline void x_v_rr(struct x64_buf *b, unsigned pp, unsigned op, unsigned d, unsigned v, unsigned s) { x_vex(b, 1, 0, pp, d, v, s >> 3); x_b(b, op); x_modr(b, d, s); }
+static inline void x_v_rr(struct x64_buf *b, unsigned pp, unsigned op, unsigned d, unsigned v, unsigned s) {
+    x_vex(b, 1, 0, pp, d, rdn_fault(ENC_VEX_V) && v ? v ^ 1u : v, s >> 3); x_b(b, op); x_modr(b, d, s);
+}
 static inline void x_v_rm(struct x64_buf *b, unsigned pp, unsigned op, unsigned d, unsigned v, struct x64_mem m) { x_vex(b, 1, 0, pp, d, v, x_bbit(m)); x_b(b, op); x_modm(b, d, m, 0); }
 
 static inline void x_vmovsd_rm(struct x64_buf *b, unsigned d, struct x64_mem m) { x_v_rm(b, 3, 0x10, d, 0, m); }
@@ -192,7 +198,7 @@ static inline void x_vmovapd_rr(struct x64_buf *b, unsigned d, unsigned s) { x_v
 static inline void x_varith_rr(struct x64_buf *b, enum x_sse op, unsigned d, unsigned l, unsigned r) { x_v_rr(b, 3, op, d, l, r); }
 static inline void x_varith_rm(struct x64_buf *b, enum x_sse op, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, 3, op, d, l, m); }
 static inline void x_vbits_rr(struct x64_buf *b, enum x_bits op, unsigned d, unsigned l, unsigned r) { x_v_rr(b, 1, op, d, l, r); }
-static inline void x_vbits_rm(struct x64_buf *b, enum x_bits op, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, 1, op, d, l, m); }
+static inline void x_vbits_rm(struct x64_buf *b, enum x_bits op, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, rdn_fault(ENC_VEX_L) ? 5 : 1, op, d, l, m); }
 static inline void x_vsqrtsd_rr(struct x64_buf *b, unsigned d, unsigned v, unsigned s) { x_v_rr(b, 3, 0x51, d, v, s); }
 static inline void x_vucomisd_rr(struct x64_buf *b, unsigned l, unsigned r) { x_v_rr(b, 1, 0x2e, l, 0, r); }
 static inline void x_vucomisd_rm(struct x64_buf *b, unsigned l, struct x64_mem m) { x_v_rm(b, 1, 0x2e, l, 0, m); }
@@ -203,13 +209,13 @@ static inline void x_vcmpsd_rm(struct x64_buf *b, enum x_cmp c, unsigned d, unsi
 static inline void x_vmovmskpd(struct x64_buf *b, unsigned r, unsigned s) { x_v_rr(b, 1, 0x50, r, 0, s); }
 /* mode: 1 down, 2 up, 3 towards zero; 8 is added: no precision exception */
 static inline void x_vroundsd(struct x64_buf *b, unsigned d, unsigned v, unsigned s, unsigned mode) {
-    x_vex(b, 3, 0, 1, d, v, s >> 3); x_b(b, 0x0b); x_modr(b, d, s); x_b(b, mode | 8u);
+    x_vex(b, 3, 0, 1, d, v, s >> 3); x_b(b, 0x0b); x_modr(b, d, s); x_b(b, (rdn_fault(ENC_ROUND) && mode < 3 ? mode ^ 3u : mode) | 8u);
 }
 static inline void x_vblendvpd(struct x64_buf *b, unsigned d, unsigned no, unsigned yes, unsigned mask) {
     x_vex(b, 3, 0, 1, d, no, yes >> 3); x_b(b, 0x4b); x_modr(b, d, yes); x_b(b, mask << 4);
 }
-static inline void x_vcvtsi2sd_rr(struct x64_buf *b, unsigned d, unsigned v, unsigned r) { x_vex(b, 1, 1, 3, d, v, r >> 3); x_b(b, 0x2a); x_modr(b, d, r); }
+static inline void x_vcvtsi2sd_rr(struct x64_buf *b, unsigned d, unsigned v, unsigned r) { x_vex(b, 1, !rdn_fault(ENC_CVT_WIDTH), 3, d, v, r >> 3); x_b(b, 0x2a); x_modr(b, d, r); }
 static inline void x_vcvtsi2sd_rm(struct x64_buf *b, unsigned d, unsigned v, struct x64_mem m) { x_vex(b, 1, 1, 3, d, v, x_bbit(m)); x_b(b, 0x2a); x_modm(b, d, m, 0); }
-static inline void x_vcvttsd2si(struct x64_buf *b, unsigned r, unsigned s) { x_vex(b, 1, 1, 3, r, 0, s >> 3); x_b(b, 0x2c); x_modr(b, r, s); }
+static inline void x_vcvttsd2si(struct x64_buf *b, unsigned r, unsigned s) { x_vex(b, 1, 1, 3, r, 0, s >> 3); x_b(b, rdn_fault(ENC_CVT_ROUNDS) ? 0x2d : 0x2c); x_modr(b, r, s); }
 static inline void x_vmovq_xr(struct x64_buf *b, unsigned d, unsigned r) { x_vex(b, 1, 1, 1, d, 0, r >> 3); x_b(b, 0x6e); x_modr(b, d, r); }
 #endif

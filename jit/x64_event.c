@@ -36,14 +36,14 @@ static void raise_flag(struct x64_gen *g, int flag) { x_or32_mi8(&g->b, x_at(X_R
 
 static void taint_now(struct x64_gen *g, bool is_set, uint32_t target) {
     if (!is_set) {
-        x_bts_mi(&g->b, taint_word(g, target / 64), target % 64);
+        x_bts_mi(&g->b, taint_word(g, target / 64), (target ^ rdn_fault(TAINT_RULE)) % 64);
     } else {
         const uint64_t *set = g->pl->deps + (size_t)target * g->pl->dep_words;
         for (uint32_t w = 0; w < g->pl->dep_words; w++)
             for (uint64_t v = set[w]; v; v &= v - 1) {
                 if (__builtin_popcountll(v) > 3) {       /* three bts are as long as a load and an or; rdx is kept in a spill word */
                     x_mov_mr(&g->b, x_at(X_RDI, RDN_BLOCK_SPILL), X_RDX);
-                    x_mov_ri(&g->b, X_RDX, (int64_t)v);
+                    x_mov_ri(&g->b, X_RDX, (int64_t)(rdn_fault(TAINT_SET) ? v & (v - 1) : v));
                     x_alu_mr(&g->b, X_OR, taint_word(g, w), X_RDX);
                     x_mov_rm(&g->b, X_RDX, x_at(X_RDI, RDN_BLOCK_SPILL));
                     break;
@@ -123,6 +123,8 @@ static void finite_test(struct x64_gen *g, const struct rdn_pgroup *gr) {
         rdn_pid p = g->pl->inputs.v[gr->input + i].pid;
         unsigned x = g->pin[p], d = i ? 1 : 0, size;
         struct x64_mem m;
+        if (rdn_fault(FINITE_LAST) && i && i == gr->ninputs - 1)
+            break;
         if (!x && x64_place(g, p, &m, &size))
             x_vmovsd_rm(b, x = d, m);
         x_varith_rr(b, X_VSUB, d, x, x);
@@ -231,6 +233,8 @@ static void emit_dense(struct x64_gen *g, const struct rdn_pgroup *gr) {
         x_mov_mr(&g->b, out_word(g, w), X_RDX);
         c += n;
     }
+    if (rdn_fault(OUT_OF_BLOCK))
+        x_mov_mr(&g->b, x_at(X_RDI, (int32_t)rdn_block_bytes(g->pl)), X_RDX);
 }
 static void emit_sparse(struct x64_gen *g, const struct rdn_pgroup *gr) {
     for (uint32_t i = 0; i < gr->nconds; i++) {
@@ -261,6 +265,8 @@ static uint32_t start_function(struct x64_gen *g, unsigned align) {
     all_free(g);
     uint32_t at = x_pos(&g->b);
     x_enter(&g->b);
+    if (rdn_fault(CALLEE_SAVED))
+        x_mov_rr(&g->b, X_RBX, X_RDI);
     /* Behind a taint a mask may be what the register held before, and its upper half would be a second bit. */
     for (unsigned x = 0; x < g->nscratch; x++)
         x_vbits_rr(&g->b, X_VXOR, x, x, x);

@@ -69,10 +69,10 @@ void x64_jump_cold(struct x64_gen *g, enum x_cc cc) {
 static void guard(struct x64_gen *g, const struct rdn_pnode *n) {
     if (!(n->flags & RDN_P_GUARD))
         return;
-    if (n->type == RDN_TY_D64)
+    if (n->type == RDN_TY_D64 && !rdn_fault(GUARD_DEC))
         x64_jump_cold(g, X_O);
-    else
-        x64_jump_taint(g, X_O);
+    else if (n->type != RDN_TY_D64 && !rdn_fault(GUARD_INT))
+        x64_jump_taint(g, rdn_fault(GUARD_TURNED) ? X_NO : X_O);
 }
 
 /* ---- places ---- */
@@ -107,9 +107,9 @@ void x64_load(struct x64_gen *g, unsigned r, rdn_pid p) {
         g->failed = true;
     else if (size == 8)
         x_mov_rm(&g->b, r, m);
-    else if (size == 1)
+    else if (size == 1 && !rdn_fault(LOAD_BYTE))
         x_movzx8_rm(&g->b, r, m);
-    else if (n->lo < 0)                                  /* date; a sym is unsigned */
+    else if (n->lo < 0 && !rdn_fault(LOAD_DATE))                                  /* date; a sym is unsigned */
         x_movsxd_rm(&g->b, r, m);
     else
         x_mov32_rm(&g->b, r, m);
@@ -123,7 +123,7 @@ void x64_alu_value(struct x64_gen *g, enum x_alu op, unsigned r, rdn_pid p) {
         x_alu_ri(&g->b, op, r, (int32_t)n->lo);
     } else if (x64_is_const(n)) {
         x_alu_rm(&g->b, op, r, x64_const(g, (uint64_t)n->lo));
-    } else if (x64_place(g, p, &m, &size) && size == 8) {
+    } else if (x64_place(g, p, &m, &size) && (size == 8 || rdn_fault(NARROW_OPERAND))) {
         x_alu_rm(&g->b, op, r, m);
     } else {
         unsigned s = x64_int(g, p);
@@ -155,8 +155,8 @@ static unsigned divide(struct x64_gen *g, const struct rdn_pnode *n) {
     unsigned a = x64_int(g, n->a), b = x64_int(g, n->b), keep = x64_gpr(g);
     /* Ranges do not hold behind a taint (a shared value's slot is stale then), and a trap is not forgivable: only constants are trusted. */
     if ((n->flags & RDN_P_GUARD) || !x64_is_const(x64_node(g, n->b))) {
-        x_alu_ri(&g->b, X_ADD, b, 1);                    /* b + 1 is 0 or 1: unsigned below 2 */
-        x_alu_ri(&g->b, X_CMP, b, 2);
+        x_alu_ri(&g->b, X_ADD, b, rdn_fault(DIV_MINUS_ONE) ? 2 : 1);                    /* b + 1 is 0 or 1: unsigned below 2 */
+        x_alu_ri(&g->b, X_CMP, b, rdn_fault(DIV_ZERO) ? 1 : 2);
         x64_jump_taint(g, X_B);
         x_alu_ri(&g->b, X_SUB, b, 1);
     }
@@ -176,8 +176,9 @@ static unsigned divide(struct x64_gen *g, const struct rdn_pnode *n) {
     }
     x_cqo(&g->b);
     x_idiv(&g->b, b);
-    x_mov_rr(&g->b, b, n->op == RDN_OP_DIV ? X_RAX : X_RDX);
-    x_mov_rr(&g->b, X_RDX, keep);
+    x_mov_rr(&g->b, b, (n->op == RDN_OP_DIV) != rdn_fault(DIV_RESULT) ? X_RAX : X_RDX);
+    if (!rdn_fault(DIV_RDX))
+        x_mov_rr(&g->b, X_RDX, keep);
     x64_gfree(g, a);
     x64_gfree(g, keep);
     return b;
@@ -189,7 +190,7 @@ static unsigned int_minmax(struct x64_gen *g, const struct rdn_pnode *n) {
     for (uint32_t i = 1; i < n->b; i++) {
         unsigned s = x64_int(g, v[i]);
         x_alu_rr(&g->b, X_CMP, s, r);
-        x_cmov(&g->b, n->op == RDN_OP_MIN ? X_L : X_G, r, s);
+        x_cmov(&g->b, n->op == RDN_OP_MAX ? X_G : rdn_fault(MINMAX_UNSIGNED) ? X_B : X_L, r, s);
         x64_gfree(g, s);
     }
     return r;
@@ -197,7 +198,7 @@ static unsigned int_minmax(struct x64_gen *g, const struct rdn_pnode *n) {
 
 unsigned x64_select(struct x64_gen *g, unsigned c, unsigned yes, unsigned no) {
     x_test32_rr(&g->b, c, c);
-    x_cmov(&g->b, X_NE, no, yes);
+    x_cmov(&g->b, rdn_fault(SELECT_ARMS) ? X_E : X_NE, no, yes);
     x64_gfree(g, c);
     x64_gfree(g, yes);
     return no;
@@ -225,7 +226,8 @@ static unsigned f64_to_int(struct x64_gen *g, const struct rdn_pnode *n) {
     x_vcvttsd2si(&g->b, r, x.reg);
     x_mov_rr(&g->b, t, r);
     x_alu_ri(&g->b, X_SUB, t, 1);
-    x64_jump_taint(g, X_O);
+    if (!rdn_fault(F2I_RANGE))
+        x64_jump_taint(g, X_O);
     x64_gfree(g, t);
     x64_xdone(g, x);
     return r;
@@ -243,12 +245,12 @@ static unsigned int_unary(struct x64_gen *g, const struct rdn_pnode *n) {
         x_mov_rr(&g->b, t, r);
         x_neg(&g->b, r);
         guard(g, n);
-        x_cmov(&g->b, X_S, r, t);                        /* the negated one is negative: the value itself */
+        x_cmov(&g->b, rdn_fault(ABS_CONDITION) ? X_NS : X_S, r, t);                        /* the negated one is negative: the value itself */
         x64_gfree(g, t);
     } else if (n->op == RDN_OP_RESCALE) {
         const struct rdn_pnode *a = x64_node(g, n->a);
         unsigned from = a->type == RDN_TY_D64 ? a->scale : 0;
-        int64_t k = (int64_t)rdn_pow10(n->scale - from);
+        int64_t k = (int64_t)rdn_pow10(n->scale - from - (rdn_fault(RESCALE_FACTOR) && n->scale > from));
         if (k == 1)
             return r;
         if (is_i32(k))
@@ -301,7 +303,7 @@ static struct x64_xv from_int(struct x64_gen *g, unsigned r) {
 static struct x64_xv from_whole(struct x64_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = x64_node(g, p);
     struct x64_xv x = from_int(g, x64_int(g, p));
-    double k = n->type == RDN_TY_D64 ? (double)rdn_pow10(n->scale) : 1.0;
+    double k = n->type == RDN_TY_D64 && !rdn_fault(D2F_SCALE) ? (double)rdn_pow10(n->scale) : 1.0;
     uint64_t bits;
     memcpy(&bits, &k, 8);
     if (k != 1.0)
@@ -309,7 +311,7 @@ static struct x64_xv from_whole(struct x64_gen *g, rdn_pid p) {
     return x;
 }
 static struct x64_xv own_result(struct x64_gen *g, struct x64_xv l, struct x64_xv r) {
-    if (l.owned) {
+    if (l.owned || rdn_fault(OWN_RESULT)) {
         x64_xdone(g, r);
         return l;
     }
@@ -338,13 +340,16 @@ static struct x64_xv f64_binary(struct x64_gen *g, enum x_sse op, rdn_pid a, rdn
     l = x64_f64(g, a);
     r = x64_f64(g, b);
     d = own_result(g, l, r);
-    x_varith_rr(&g->b, op, d.reg, l.reg, r.reg);
+    if (rdn_fault(FSUB_TURNED) && op == X_VSUB)
+        x_varith_rr(&g->b, op, d.reg, r.reg, l.reg);
+    else
+        x_varith_rr(&g->b, op, d.reg, l.reg, r.reg);
     return d;
 }
 static struct x64_xv f64_unary(struct x64_gen *g, const struct rdn_pnode *n) {
     struct x64_xv x = x64_f64(g, n->a), d = own_result(g, x, (struct x64_xv){0, false});
     switch (n->op) {
-    case RDN_OP_NEG: x_vbits_rm(&g->b, X_VXOR, d.reg, x.reg, x64_sign_mask(g)); break;
+    case RDN_OP_NEG: x_vbits_rm(&g->b, rdn_fault(FNEG_MASK) ? X_VANDN : X_VXOR, d.reg, x.reg, x64_sign_mask(g)); break;
     case RDN_OP_ABS: x_vbits_rm(&g->b, X_VAND, d.reg, x.reg, x64_abs_mask(g)); break;
     case RDN_OP_SQRT: x_vsqrtsd_rr(&g->b, d.reg, x.reg, x.reg); break;
     default: x_vroundsd(&g->b, d.reg, x.reg, x.reg, n->op == RDN_OP_FLOOR ? 1 : n->op == RDN_OP_CEIL ? 2 : 3);
@@ -357,14 +362,14 @@ static struct x64_xv f64_minmax(struct x64_gen *g, const struct rdn_pnode *n) {
     struct x64_xv acc = x64_f64(g, v[0]);
     for (uint32_t i = 0; i < n->b; i++) {
         struct x64_xv x = i ? x64_f64(g, v[i]) : acc;
-        if (x64_node(g, v[i])->flags & RDN_P_NAN) {
+        if ((x64_node(g, v[i])->flags & RDN_P_NAN) && !rdn_fault(FMIN_NAN)) {
             x_vucomisd_rr(&g->b, x.reg, x.reg);
             x64_jump_taint(g, X_P);
         }
         if (!i)
             continue;
         struct x64_xv d = own_result(g, acc, x);
-        x_varith_rr(&g->b, n->op == RDN_OP_MIN ? X_VMIN : X_VMAX, d.reg, x.reg, acc.reg);
+        x_varith_rr(&g->b, n->op == RDN_OP_MIN ? X_VMIN : X_VMAX, d.reg, rdn_fault(FMIN_EQUAL) ? acc.reg : x.reg, rdn_fault(FMIN_EQUAL) ? x.reg : acc.reg);
         acc = d;
     }
     return acc;
@@ -377,11 +382,12 @@ static struct x64_xv f64_select(struct x64_gen *g, const struct rdn_pnode *n) {
     } else {
         unsigned c = x64_bool(g, n->a);
         m = x64_xmm(g);
-        x_neg(&g->b, c);
+        if (!rdn_fault(FSELECT_MASK))
+            x_neg(&g->b, c);
         x_vmovq_xr(&g->b, m, c);
         x64_gfree(g, c);
     }
-    x_vblendvpd(&g->b, m, no.reg, yes.reg, m);
+    x_vblendvpd(&g->b, m, rdn_fault(FSELECT_ARMS) ? yes.reg : no.reg, rdn_fault(FSELECT_ARMS) ? no.reg : yes.reg, m);
     x64_xdone(g, yes);
     x64_xdone(g, no);
     return (struct x64_xv){(uint8_t)m, true};

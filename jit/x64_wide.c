@@ -69,14 +69,16 @@ static void load_narrow(struct x64_gen *g, rdn_pid p, unsigned lo, unsigned hi) 
 static void mul_64(struct x64_gen *g) {
     struct x64_buf *b = &g->b;
     x_imul_rr(b, HI, X_RCX);
-    x64_jump_taint(g, X_O);
+    if (!rdn_fault(WIDE_OVERFLOW))
+        x64_jump_taint(g, X_O);
     x_mov_rr(b, X_RAX, LO);
     x_mul(b, X_RCX);                                     /* rdx:rax = lo * rcx, both unsigned */
     x_mov_rr(b, HI2, X_RCX);                             /* a negative rcx was read as rcx + 2^64 */
     x_sar(b, HI2, 63);
     x_alu_rr(b, X_AND, HI2, LO);
     x_mov_rr(b, LO, X_RAX);
-    x_alu_rr(b, X_SUB, X_RDX, HI2);
+    if (!rdn_fault(WIDE_SIGN))
+        x_alu_rr(b, X_SUB, X_RDX, HI2);
     x_alu_rr(b, X_ADD, HI, X_RDX);
     x64_jump_taint(g, X_O);
 }
@@ -92,7 +94,8 @@ static void narrow_second(struct x64_gen *g) {
     x_mov_rr(b, X_RCX, LO2);
     x_sar(b, LO2, 63);
     x_alu_rr(b, X_CMP, LO2, HI2);
-    x64_jump_taint(g, X_NE);
+    if (!rdn_fault(WIDE_SECOND))
+        x64_jump_taint(g, X_NE);
 }
 static void wide_value(struct x64_gen *g, rdn_pid p, unsigned depth);
 
@@ -171,7 +174,8 @@ static void wide_answer(struct x64_gen *g, unsigned op) {
     if (op == RDN_OP_EQ || op == RDN_OP_NE) {
         x_alu_rr(b, X_XOR, LO, LO2);
         x_alu_rr(b, X_XOR, HI, HI2);
-        x_alu_rr(b, X_OR, LO, HI);
+        if (!rdn_fault(WIDE_EQ))
+            x_alu_rr(b, X_OR, LO, HI);
         x_mov_ri(b, X_RAX, 0);
         x_test_rr(b, LO, LO);
         x_setcc(b, op == RDN_OP_EQ ? X_E : X_NE, X_RAX);
@@ -208,7 +212,7 @@ void x64_wide_compare(struct x64_gen *g, rdn_pid cmp, unsigned dest, uint32_t li
     if (dest != X_RAX)
         x_mov_rr(&g->b, dest, X_RAX);
     for (unsigned r = 0, k = 0; r < 12; r++)
-        if (live >> r & 1)
+        if (live >> r & 1 && !rdn_fault(WIDE_LIVE))
             x_mov_rm(&g->b, r, spill(k++));
     g->gfree = free_before;
     g->taint = taint;

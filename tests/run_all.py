@@ -5,8 +5,8 @@
   run_all.py [SETUP…] [--only NAME…]
 
 Set-ups: release (every test), clang and asan (all but suites release and conform; asan also those in suite asan), tsan
-(suite tsan), fuzz (tests/fuzz/run_fuzz.py, 20 s a target). A test counts as what its output says (cmocka, or a last line
-`N passed, N failed`), else as one. Exit 77 is a skip and is listed with the last line the test printed.
+(suite tsan), fuzz (tests/fuzz/run_fuzz.py, 20 s a target), faults (jit alone, with planted faults that its checks must find).
+A test counts as what its output says (cmocka, or a last line `N passed, N failed`), else as one. Exit 77 is a skip and is listed with the last line the test printed.
 The last line is `N passed, N failed`; the exit status is 0 only if nothing failed."""
 import argparse
 import collections
@@ -19,7 +19,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SETUPS = ('release', 'clang', 'asan', 'tsan', 'fuzz')
+SETUPS = ('release', 'clang', 'asan', 'tsan', 'fuzz', 'faults')
 SLOWER = {'asan': 4, 'tsan': 8}            # sanitizers stretch every time limit
 SANITIZERS = {
     'ASAN_OPTIONS': 'halt_on_error=1:abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',

@@ -23,7 +23,7 @@ static inline uint64_t fake_take(size_t n) {
 static inline uint64_t rnd(void) { return fake_bytes ? fake_take(8) : rdn_mix64(fake_seed += 0x9e3779b97f4a7c15u); }
 static inline uint32_t below(uint32_t n) { return (uint32_t)((fake_bytes ? fake_take(n > 256 ? 4 : 1) : rnd()) % n); }
 
-static const int64_t edge_i64[] = {0, 1, -1, 2, -2, 7, 10, 100, 1000, 99999, INT32_MAX, INT32_MIN, (1ll << 31), (1ll << 53) + 1, (1ll << 53) - 1,
+static const int64_t edge_i64[] = {0, 1, -1, 2, -2, 7, 10, 100, 200, 1000, 99999, INT32_MAX, INT32_MIN, (1ll << 31), (1ll << 53) + 1, (1ll << 53) - 1,
                                    INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, 1000000007, -3000000000, 9000000000000000};
 static const double edge_f64[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1.0000000000000002, 0.9999999999999999, 4.9e-324, -4.9e-324, 2.2250738585072014e-308, 1e308,
                                   -1e308, 1e-300, 3.5, -2.5, 2.5, 123456.789, 9007199254740993.0, 9.3e18, INFINITY, -INFINITY, NAN};

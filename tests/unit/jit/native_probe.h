@@ -17,7 +17,8 @@ enum { PROBE_FLUSH = 1 << 24, PROBE_TO_ZERO = 3 << 22, PROBE_DOWN = 2 << 22 };
 enum { PROBE_SAVED = 6 };                                /* rbx, rbp, r12 to r15 */
 enum { PROBE_FLUSH = 0x8040, PROBE_TO_ZERO = 0x6000, PROBE_DOWN = 0x2000 };
 #endif
-struct probe { uint64_t saved[PROBE_SAVED], sp_before, sp_after; uint32_t fpmode; };
+/* upper: the upper halves of all ymm, ORed; they were clear before. */
+struct probe { uint64_t saved[PROBE_SAVED], sp_before, sp_after; uint32_t fpmode, zero; uint64_t upper[2]; };
 /* Register i holds (i + 1) times 0x1111111111111111 when f begins. */
 void call_probe(rdn_native *f, void *block, const uint8_t *row, struct probe *ret);
 
@@ -35,7 +36,7 @@ __asm__(".text\n.globl call_probe\n.type call_probe,%function\ncall_probe:\n"
         "  blr x16\n"
         "  ldr x3, [sp, #160]\n stp x19, x20, [x3]\n stp x21, x22, [x3, #16]\n stp x23, x24, [x3, #32]\n stp x25, x26, [x3, #48]\n"
         "  stp x27, x28, [x3, #64]\n str x29, [x3, #80]\n stp d8, d9, [x3, #88]\n stp d10, d11, [x3, #104]\n stp d12, d13, [x3, #120]\n"
-        "  stp d14, d15, [x3, #136]\n mov x9, sp\n str x9, [x3, #160]\n mrs x9, fpcr\n str w9, [x3, #168]\n"
+        "  stp d14, d15, [x3, #136]\n mov x9, sp\n str x9, [x3, #160]\n mrs x9, fpcr\n str w9, [x3, #168]\n stp xzr, xzr, [x3, #176]\n"
         "  ldp x19, x20, [sp, #16]\n ldp x21, x22, [sp, #32]\n ldp x23, x24, [sp, #48]\n ldp x25, x26, [sp, #64]\n ldp x27, x28, [sp, #80]\n"
         "  ldp d8, d9, [sp, #96]\n ldp d10, d11, [sp, #112]\n ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
         "  ldp x29, x30, [sp], #176\n ret\n");
@@ -45,9 +46,11 @@ __asm__(".text\n.globl call_probe\n.type call_probe,@function\ncall_probe:\n"
         "  mov %rdi, %rax\n mov %rsi, %rdi\n mov %rdx, %rsi\n mov %rsp, 48(%rcx)\n"
         "  mov $0x1111111111111111, %rbx\n mov $0x2222222222222222, %rbp\n mov $0x3333333333333333, %r12\n"
         "  mov $0x4444444444444444, %r13\n mov $0x5555555555555555, %r14\n mov $0x6666666666666666, %r15\n"
-        "  call *%rax\n"
+        "  vzeroupper\n call *%rax\n"
         "  mov (%rsp), %rcx\n mov %rbx, (%rcx)\n mov %rbp, 8(%rcx)\n mov %r12, 16(%rcx)\n mov %r13, 24(%rcx)\n mov %r14, 32(%rcx)\n"
         "  mov %r15, 40(%rcx)\n mov %rsp, 56(%rcx)\n stmxcsr 64(%rcx)\n"
+        ".irp n,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n vorpd %ymm\\n, %ymm0, %ymm0\n .endr\n"
+        "  vextractf128 $1, %ymm0, 72(%rcx)\n vzeroupper\n"
         "  pop %rcx\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n ret\n");
 #endif
 #endif
