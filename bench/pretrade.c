@@ -124,28 +124,27 @@ static void drop_trades(struct flow *f) {
 }
 
 static void time_orders(redan_lane *l, struct flow *f, double ghz, int64_t *p50, int64_t *p99, double *mean) {
-    int64_t *ticks = malloc(sizeof *ticks * f->n), empty[101];
+    int64_t *took = malloc(sizeof *took * f->n), empty[101];
     size_t n = 0;
     redan_verdict v;
-    unsigned aux;
     for (int i = 0; i < 101; i++) {
-        uint64_t a = __rdtscp(&aux);
-        empty[i] = (int64_t)(__rdtscp(&aux) - a);
+        uint64_t a = ticks();
+        empty[i] = (int64_t)(ticks() - a);
     }
     int64_t idle = percentile(empty, 101, 0.5), sum = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        uint64_t a = __rdtscp(&aux);
+        uint64_t a = ticks();
         redan_eval(l, f->events[i].event, &f->events[i].order, &v);
-        int64_t t = (int64_t)(__rdtscp(&aux) - a) - idle;
+        int64_t t = (int64_t)(ticks() - a) - idle;
         if (f->events[i].event == f->order) {
-            ticks[n++] = t;
+            took[n++] = t;
             sum += t;
         }
     }
     *mean = (double)sum / (double)n / ghz;
-    *p50 = (int64_t)((double)percentile(ticks, n, 0.5) / ghz);
-    *p99 = (int64_t)((double)percentile(ticks, n, 0.99) / ghz);
-    free(ticks);
+    *p50 = (int64_t)((double)percentile(took, n, 0.5) / ghz);
+    *p99 = (int64_t)((double)percentile(took, n, 0.99) / ghz);
+    free(took);
 }
 
 static int judge(const struct options *o) {

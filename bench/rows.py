@@ -4,7 +4,7 @@
 A row is one of two kinds; the programs print them without bars, judge() adds `bar` and `pass`.
 
   against a peer  {bench, set, rules?, ns_min, peer, peer_ns, ratio, ok?}     key bench/set/rules/peer, bar: the largest ratio
-                  units other than ns/event: `unit`, and `events` where the peer had few
+                  both in ns, an event unless the bench says otherwise; `unit` us or ms: how the table shows them
   a figure        {bench, figure, value, unit}                               key figure, bar: the largest value
 
 `ok` false (answers differ) fails the row whatever its time. `note` is for the eyes."""
@@ -55,6 +55,7 @@ def number(x):
 COLUMNS = f'{"":<38}{"redan":>11} {"":<9}{"peer":>14} {"":<29}{"ratio":>9}{"bar":>8}'
 
 
+NS = {'ns': 1, 'us': 1e3, 'ms': 1e6}
 SHORT = {'common-expression-language': 'cel-rust'}
 
 
@@ -64,8 +65,9 @@ def line(row):
     name = '/'.join(row['key'].split('/')[:-1]) if peer else row['key']
     who = f'{row["peer"]} {row.get("peer_version", "")}'.strip() if peer else row.get('note', '')
     who = SHORT.get(row.get('peer'), row.get('peer', '')) + who[len(row.get('peer', '')):]
-    own, unit = (row['ns_min'], row.get('unit', 'ns')) if peer else (row['value'], row['unit'])
-    text = f'{name:<38}{number(own):>11} {unit:<9}{number(row["peer_ns"]) if peer else "":>14} {who[:28]:<29}'
+    unit = row.get('unit', 'ns')
+    own, theirs = (row['ns_min'] / NS[unit], number(row['peer_ns'] / NS[unit])) if peer else (row['value'], '')
+    text = f'{name:<38}{number(own):>11} {unit:<9}{theirs:>14} {who[:28]:<29}'
     text += f'{ratio(row["ratio"]) if peer else "":>9}{number(row["bar"]) if "bar" in row else "":>8}'
     verdict = 'ok' if row['pass'] else 'FAIL' if row.get('ok', True) else 'FAIL answers differ'
     return f'{text}  {verdict if "bar" in row or not row["pass"] else ""}'.rstrip()

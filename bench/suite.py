@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import duel
 import rows
@@ -43,7 +44,7 @@ class Run:
 
     def call(self, name, *args):
         """JSON objects a program prints. A failure is a miss; 77 is a skip with what it said."""
-        r = subprocess.run([str(self.path(name)), *map(str, args)], capture_output=True, text=True, check=False)
+        r = subprocess.run([str(self.path(name)), *map(str, args)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         out = [json.loads(line) for line in r.stdout.splitlines() if line.startswith('{')]
         if r.returncode == 77:
             self.skip(f'{name}: {r.stderr.strip()}')
@@ -130,6 +131,45 @@ def rules_duel(r, own, p, row, folder):
     r.row(row)
 
 
+# ---- from text to running code ----
+def edit(r):
+    """A changed rule set until it runs: Redan's load against a compiler's. Mojo builds one rule (bench/peers/mojo/rule.mojo)."""
+    loads = {}
+    for size in (10,) if r.tiny else (10, 100, 1000):
+        with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+            found = [row for _ in range(BEST_OF) for row in r.call('rules', '--serve', d, '--set', 'random', '--rules', size)]
+        if not found:
+            return
+        loads[size] = 1e3 * min(row['load_us'] for row in found)
+        if not r.peers:
+            r.figure(f'edit/random/{size}', loads[size] / 1e6, 'ms')
+        for row in r.call('rules', '--set', 'random', '--rules', size, '--rounds', 1) if r.peer('gcc') else ():
+            against_build(r, size, loads[size], 'gcc', 1e6 * row['peer_compile_ms'])
+    if r.peer('mojo'):
+        ns = build_ns([r.peers['mojo'].bin / 'mojo', 'build', ROOT / 'bench/peers/mojo/rule.mojo', '-o'], 1 if r.tiny else BEST_OF)
+        if ns:
+            against_build(r, 10, loads[10], 'mojo', ns)
+        else:
+            r.skip('mojo: it did not build rule.mojo')
+
+
+def against_build(r, size, own_ns, peer, peer_ns):
+    r.row({'bench': 'edit', 'schema': 1, 'set': 'random', 'rules': size, 'ns_min': own_ns, 'peer': peer, 'peer_ns': peer_ns, 'unit': 'ms',
+           'ratio': own_ns / peer_ns})
+
+
+def build_ns(cmd, times):
+    """The fastest of several builds; 0 when one fails."""
+    best = float('inf')
+    with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+        for i in range(times):
+            from_ns = time.perf_counter_ns()
+            if subprocess.run([*map(str, cmd), f'{d}/{i}'], capture_output=True, check=False).returncode:
+                return 0
+            best = min(best, time.perf_counter_ns() - from_ns)
+    return best
+
+
 # ---- whole programs ----
 def pretrade(r):
     flows = [('hot', ['--hot', 500, '--rounds', 20 if r.tiny else 2000]), ('generated', ['--rounds', 1 if r.tiny else 5])]
@@ -177,10 +217,12 @@ def cards(r):
 def keyed(r):
     for row in r.call('keyed', 1000, *([] if r.tiny else [1000000])):
         r.raw(row)
-        where = f'keyed/{row["window"].replace(" ", "-")}/{row["keys"]}'
-        r.figure(where + '/update_ns', row['update_ns'], 'ns')
-        r.figure(where + '/read_ns', row['read_ns'], 'ns')
+        r.figure(f'keyed/{row["window"].replace(" ", "-")}/{row["keys"]}/update_ns', row['update_ns'], 'ns')
 
 
-BENCHES = {'rules': rules, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed}
+def windows(r):
+    program('windows', 1000, *([] if r.tiny else [1000000]))(r)
+
+
+BENCHES = {'rules': rules, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed, 'windows': windows}
 

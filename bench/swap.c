@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * swap.c: what a change of rules costs, and what many rules cost. One figure of bench/rows.py a line.
+ * swap.c: what a change of rules costs, and what many rules cost. One row of bench/rows.py a line.
  *
  *   bench-swap change [--rules N] [--swaps N] [--rounds N]   from text, and from checked rules, to the lane's first verdict by them
  *   bench-swap lane   [--rules N] [--swaps N] [--rounds N]   an event's time on a lane, without swaps and with 500 a second
@@ -115,12 +115,11 @@ static double hist_percentile(const uint64_t *h, double p) {
 }
 static void judge_timed(struct lane_run *w, redan_lane *l, uint32_t event, const void *row, uint64_t *last) {
     redan_verdict v;
-    unsigned aux;
     int side = atomic_load_explicit(&w->side, memory_order_relaxed);
-    uint64_t from = __rdtscp(&aux);
+    uint64_t from = ticks();
     if (redan_eval(l, event, row, &v) < 0)
         die("an event was refused", NULL);
-    uint64_t took = __rdtscp(&aux) - from;
+    uint64_t took = ticks() - from;
     w->hist[side][bucket(took)]++;
     w->max[side] = took > w->max[side] ? took : w->max[side];
     if (v.generation == *last)
@@ -152,7 +151,7 @@ static void *lane_main(void *arg) {
 }
 static void adopted(struct lane_run *w) {
     while (atomic_load_explicit(&w->generation, memory_order_acquire) < w->b->generation)
-        __builtin_ia32_pause();
+        ;
 }
 static struct lane_run *start(struct bench *b, uint32_t rules) {
     double t;
@@ -243,7 +242,7 @@ static void watch(struct lane_run *w, const struct options *o, enum side side, d
 }
 static int lane(const struct options *o) {
     struct bench b;
-    double v[SIDES][POINTS][MAX_ROUNDS], at[POINTS], rate[MAX_ROUNDS], ghz = ticks_per_ns(), of[SIDES][POINTS];
+    double v[SIDES][POINTS][MAX_ROUNDS], at[POINTS], rate[MAX_ROUNDS], ghz = ticks_per_ns();
     struct lane_run *w = start(&b, o->rules);
     for (uint32_t k = 0; k < o->rounds; k++)
         for (int side = STILL; side < SIDES; side++) {
@@ -253,14 +252,11 @@ static int lane(const struct options *o) {
         }
     finish(w);
     figure("swap", o->rules, "swaps_per_s", percentile(rate, o->rounds, .5), "/s");
-    for (int p = 0; p < POINTS; p++)
-        for (int side = STILL; side < SIDES; side++) {
-            char name[40];
-            snprintf(name, sizeof name, "lane_ns_%s_%s", points[p].name, side == STILL ? "still" : "swapping");
-            of[side][p] = percentile(v[side][p], o->rounds, .5);
-            figure("swap", o->rules, name, of[side][p], "ns");
-        }
-    figure("swap", o->rules, "lane_p99_ratio", of[SWAPPING][1] / of[STILL][1], "x");
+    for (int p = 0; p < POINTS; p++) {
+        double still = percentile(v[STILL][p], o->rounds, .5), swapping = percentile(v[SWAPPING][p], o->rounds, .5);
+        printf("{\"bench\":\"swap\",\"schema\":1,\"set\":\"lane-%s\",\"rules\":%u,\"ns_min\":%.1f,\"rounds\":%u,\"peer\":\"no-swaps\",\"peer_ns\":%.1f,\"ratio\":%.3f}\n",
+               points[p].name, o->rules, swapping, o->rounds, still, swapping / still);
+    }
     return 0;
 }
 

@@ -111,7 +111,7 @@ def whole(empty, build):
         return r.returncode, r.stdout, r.stderr
     got = run('rules/random/10: 1e9\n', 'rules', '--peers', 'none', '--json')
     objects = [json.loads(line) for line in got[1].splitlines()]
-    keys = {'cpu', 'flags', 'kernel', 'add_ghz', 'steal_pct', 'commit'}
+    keys = {'date', 'cpu', 'flags', 'kernel', 'add_ghz', 'steal_pct', 'commit'}
     yield 'without peers', got[0] == 0 and objects[0]['bench'] == 'machine' and keys <= set(objects[0]) and objects[-1]['pass'] is True, got
     got = run('rules/random/10: 0.001\n', 'rules', '--peers', 'none')
     yield 'a missed bar', got[0] == 1 and 'FAIL' in got[1] and 'missed: rules/random/10' in got[2], got
