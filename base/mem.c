@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include "base/fault.h"
 
-enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_SOME = 1 << 18, CHUNK_MAX = 8 << 20, PAGE = 4096 };
+enum { ALIGN = 16, CHUNK_MIN = 4096, CHUNK_SOME = 1 << 18, CHUNK_MAX = 8 << 20 };
+#define MAPPED ((size_t)1 << (8 * sizeof(size_t) - 1))
 #ifdef RDN_ARENA_SINGLE
 enum { SINGLE = 1 };
 #else
@@ -21,7 +22,7 @@ enum { SINGLE = 0 };
 
 struct rdn_chunk {
     struct rdn_chunk *next;
-    size_t size;                                       /* of the whole block */
+    size_t size;                                       /* of the whole block; MAPPED: in pages of its own */
 };
 _Static_assert(sizeof(struct rdn_chunk) == ALIGN, "the first block of a chunk is aligned");
 
@@ -52,42 +53,59 @@ void rdn_free(const struct rdn_mem *mem, void *p, size_t was) {
 
 void rdn_arena_init(struct rdn_arena *a, const struct rdn_mem *mem) { *a = (struct rdn_arena){.mem = mem}; }
 
-void rdn_arena_fini(struct rdn_arena *a) {
-    for (struct rdn_chunk *c = a->head, *next; c; c = next) {
-        next = c->next;
-        rdn_free(a->mem, c, c->size);
-    }
-    a->head = NULL;
-    a->cur = a->end = NULL;
-    a->bytes = 0;
-}
-
 static void *fail(struct rdn_arena *a) {
     if (a->oom)
         longjmp(*a->oom, 1);
     return NULL;
 }
 
-/* Chunks of brief arenas are used up at once: one call for all their pages costs half of a fault for each. */
-static void commit(void *p, size_t size) {
-    uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1), to = ((uintptr_t)p + size) & ~(uintptr_t)(PAGE - 1);
-    if (to > from) {
-        madvise((void *)from, to - from, MADV_HUGEPAGE);   /* both are wishes: an older kernel faults the pages in one by one */
-        madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+/* Large chunks of brief arenas are pages of their own, committed in one call: they are used up at once, come zeroed, and go
+ * back to the system when the arena ends, where a heap would keep them. */
+static bool wants_pages(const struct rdn_arena *a, size_t size) {
+    return !SINGLE && a->brief && size >= CHUNK_SOME && a->mem->realloc == libc_realloc;
+}
+static struct rdn_chunk *map_chunk(size_t size) {
+    if (rdn_fault_hit())
+        return NULL;
+    struct rdn_chunk *c = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (c == MAP_FAILED)
+        return NULL;
+    madvise(c, size, MADV_HUGEPAGE);                     /* both are wishes: an older kernel faults the pages in one by one */
+    madvise(c, size, MADV_POPULATE_WRITE);
+    c->size = size | MAPPED;
+    return c;
+}
+static void end_chunk(struct rdn_arena *a, struct rdn_chunk *c) {
+    if (c->size & MAPPED)
+        munmap(c, c->size & ~MAPPED);
+    else
+        rdn_free(a->mem, c, c->size);
+}
+
+void rdn_arena_fini(struct rdn_arena *a) {
+    for (struct rdn_chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        end_chunk(a, c);
     }
+    a->head = a->open = NULL;
+    a->cur = a->end = NULL;
+    a->bytes = 0;
 }
 
 static struct rdn_chunk *new_chunk(struct rdn_arena *a, size_t payload) {
-    struct rdn_chunk *c = rdn_realloc(a->mem, NULL, 0, sizeof *c + payload);
+    size_t size = sizeof(struct rdn_chunk) + payload;
+    struct rdn_chunk *c = wants_pages(a, size) ? map_chunk(size) : rdn_realloc(a->mem, NULL, 0, size);
     if (!c)
         return NULL;
-    if (a->brief && payload >= CHUNK_SOME && a->mem == &rdn_libc_mem)
-        commit(c, sizeof *c + payload);
-    c->size = sizeof *c + payload;
+    if (!wants_pages(a, size))
+        c->size = size;
     c->next = a->head;
     a->head = c;
     return c;
 }
+
+/* Zeroes a block unless its chunk came so. */
+static void *zeroed(const struct rdn_chunk *c, void *p, size_t n) { return c->size & MAPPED ? p : memset(p, 0, n); }
 
 static size_t next_payload(const struct rdn_arena *a) {
     size_t n = CHUNK_MIN;
@@ -111,15 +129,16 @@ void *rdn_arena_alloc(struct rdn_arena *a, size_t size) {
             return fail(a);
         if (own) {
             a->bytes += size;
-            return memset(c + 1, 0, take);
+            return zeroed(c, c + 1, take);
         }
+        a->open = c;
         a->cur = (char *)(c + 1);
         a->end = a->cur + payload;
     }
     void *p = a->cur;
     a->cur += take;
     a->bytes += size;
-    return memset(p, 0, take);
+    return zeroed(a->open, p, take);
 }
 
 char *rdn_arena_strndup(struct rdn_arena *a, const char *s, size_t n) {

@@ -28,10 +28,10 @@ void  rdn_free(const struct rdn_mem *, void *p, size_t was);
 struct rdn_chunk;
 struct rdn_arena {
     const struct rdn_mem *mem;
-    struct rdn_chunk *head;
+    struct rdn_chunk *head, *open;  /* all; the one that blocks come from */
     char *cur, *end;
     size_t bytes, max_bytes;       /* handed out so far; 0: no bound */
-    bool brief;                    /* ends soon: chunks may be large and are committed whole */
+    bool brief;                    /* ends soon: large chunks, in pages of their own with libc's allocator */
     jmp_buf *oom;                  /* longjmp(*oom, 1) when memory ends; NULL: return NULL */
 };
 void  rdn_arena_init(struct rdn_arena *, const struct rdn_mem *);

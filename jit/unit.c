@@ -124,6 +124,7 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
     u->emitter = emitter;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
+    tmp.brief = true;
     int rc = emitter ? rdn_jit_arena(jit, &u->code_arena, reterr) : 0;
     if (!rc) {
         u->alive = emitter ? rdn_code_arena_flag(u->code_arena) : &always;
