@@ -16,6 +16,14 @@ const char *rdn_cpu_lacks(void) {
 #endif
 }
 
+#if defined(__x86_64__)
+#define HAS(feature) (__builtin_cpu_init(), __builtin_cpu_supports(feature) != 0)
+#else
+#define HAS(feature) false
+#endif
+bool rdn_cpu_has_bmi2(void) { return HAS("bmi2"); }
+bool rdn_cpu_has_avx512(void) { return HAS("avx512f") && HAS("avx512dq"); }
+
 /* The first of these bits that is set names the mode. */
 static const struct { uint32_t bits; const char *text; } fpmodes[] = {
 #if defined(__aarch64__)

@@ -8,6 +8,9 @@
 /* NULL when x64 code can run here, else the first feature that is missing ("fma"). [any] */
 const char *rdn_cpu_lacks(void);
 
+bool rdn_cpu_has_bmi2(void);
+bool rdn_cpu_has_avx512(void);                           /* F and DQ, and the system saves zmm and k registers */
+
 /* Control bits of MXCSR or FPCR as the language wants them: nearest even, subnormals on, exceptions masked. */
 #if defined(__x86_64__)
 #define RDN_FPMODE 0x1f80u

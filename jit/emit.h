@@ -15,4 +15,5 @@ struct rdn_emitter {
     /* False: the buffer is too small. The arena keeps what only emission needs. */
     bool (*event)(struct rdn_arena *, struct rdn_plan *, uint8_t *buf, size_t bytes, struct rdn_emitted *ret);
 };
+extern const struct rdn_emitter rdn_x64_emitter;
 #endif

@@ -87,11 +87,7 @@ void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int
 
 void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
     begin(f, event, row, now, ts);
-    if (f->impl->begin_rest)
-        f->impl->begin_rest(f);
-    else
-        f->impl->begin(f);
-    rdn_frame_clear_fired(f);
+    f->impl->begin(f);
     f->known = fired;
 }
 
@@ -116,6 +112,8 @@ static void take_known(struct rdn_frame *f) {
     f->known = NULL;
     if (x->rules_rest)
         x->rules_rest(f);
+    else
+        rdn_frame_clear_fired(f);
     for (uint32_t w = 0; w * 64 < f->head.ir->events[f->head.event].nrules; w++)
         f->head.fired[w] |= fired[w] & mask[w];
 }

@@ -4,7 +4,7 @@
 #include "jit/jit.h"
 #include "jit/selfcheck.h"
 
-int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
+int rdn_native_open(struct rdn_program *p, redan_error *reterr) {
     struct rdn_unit *u;
     int rc = rdn_unit_open(p->jit, p->ir, p->impl->emitter, p->mem, &u, reterr);
     if (rc)
@@ -14,10 +14,17 @@ int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
     p->info.plan_us = u->plan_us;
     p->info.emit_us = u->emit_us;
     p->must_sync = u->code.must_sync;
-    rc = rdn_selfcheck(p, rdn_jit_selfcheck_us(p->jit), reterr);
+    return 0;
+}
+int rdn_native_check(struct rdn_program *p, redan_error *reterr) {
+    int rc = rdn_selfcheck(p, rdn_jit_selfcheck_us(p->jit), reterr);
     if (rc == REDAN_E_NOSUP)
         rdn_jit_selfcheck_failed(p->jit);
     return rc;
+}
+int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
+    int rc = rdn_native_open(p, reterr);
+    return rc ? rc : rdn_native_check(p, reterr);
 }
 void rdn_native_close(struct rdn_program *p) {
     rdn_unit_close(p->x);

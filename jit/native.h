@@ -6,7 +6,9 @@
 #include "jit/exec_impl.h"
 #include "jit/run.h"
 
-int  rdn_native_build(struct rdn_program *, redan_error *);      /* plans, emits with impl->emitter, publishes, checks itself */
+int  rdn_native_open(struct rdn_program *, redan_error *);       /* plans, emits with impl->emitter, publishes */
+int  rdn_native_check(struct rdn_program *, redan_error *);      /* the self-check */
+int  rdn_native_build(struct rdn_program *, redan_error *);      /* both */
 void rdn_native_close(struct rdn_program *);
 int  rdn_native_frame_open(struct rdn_frame *, redan_error *);
 #define RDN_NATIVE_ENTRIES                                                                                                           \

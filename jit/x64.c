@@ -9,5 +9,5 @@ static int available(redan_error *reterr) {
     return lacks ? rdn_fail(reterr, NOSUP, "R2102", "x64 needs AVX2 and FMA; this CPU lacks %s", lacks) : 0;
 }
 
-static const struct rdn_emitter emitter = {x64_event_guess, x64_event};
-const struct rdn_exec_impl rdn_exec_x64 = {.name = "x64", .available = available, .emitter = &emitter, RDN_NATIVE_ENTRIES};
+const struct rdn_emitter rdn_x64_emitter = {x64_event_guess, x64_event};
+const struct rdn_exec_impl rdn_exec_x64 = {.name = "x64", .available = available, .emitter = &rdn_x64_emitter, RDN_NATIVE_ENTRIES};

@@ -40,7 +40,7 @@ bool x64_maskable(const struct x64_gen *g, rdn_pid p) {
     return true;
 }
 
-static enum x_cmp float_pred(unsigned op, bool swapped) {
+enum x_cmp x64_float_pred(unsigned op, bool swapped) {
     switch (op) {
     case RDN_OP_LT: return swapped && !rdn_fault(FLT_SWAPPED) ? X_GT_OQ : rdn_fault(FLT_LE) ? X_LE_OQ : X_LT_OQ;
     case RDN_OP_LE: return swapped ? X_GE_OQ : X_LE_OQ;
@@ -71,9 +71,9 @@ static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
         x64_jump_taint(g, X_P);
     unsigned d = l.owned ? l.reg : r.owned ? r.reg : x64_xmm(g);
     if (mem)
-        x_vcmpsd_rm(&g->b, float_pred(n->op, swapped), d, l.reg, m);
+        x_vcmpsd_rm(&g->b, x64_float_pred(n->op, swapped), d, l.reg, m);
     else
-        x_vcmpsd_rr(&g->b, float_pred(n->op, swapped), d, l.reg, r.reg);
+        x_vcmpsd_rr(&g->b, x64_float_pred(n->op, swapped), d, l.reg, r.reg);
     if (l.owned && r.owned)
         x64_xdone(g, r);
     g->no_cold = no_cold;

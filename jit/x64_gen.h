@@ -85,6 +85,7 @@ struct x64_clause x64_clause_begin(struct x64_gen *);
 /* Jumps that left the clause come back here. dest: where a cold stub leaves the answer of comparison p. */
 void x64_clause_end(struct x64_gen *, struct x64_clause, rdn_pid p, unsigned dest);
 unsigned x64_bool(struct x64_gen *, rdn_pid);            /* 0 or 1 in a register of its own */
+enum x_cmp x64_float_pred(unsigned op, bool swapped);      /* predicate of vcmpsd and vcmppd */
 bool x64_maskable(const struct x64_gen *, rdn_pid);      /* all f64 comparisons */
 unsigned x64_mask(struct x64_gen *, rdn_pid);            /* all ones or zero in a scratch xmm of its own */
 /* Adds jumps taken when the clause is false; *skip collects them. */

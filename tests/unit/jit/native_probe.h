@@ -8,11 +8,13 @@
 
 #if defined(__aarch64__)
 #define NATIVE "a64"
+#define NATIVE_BATCHES "a64"
 #define PROBE_LACKS ((const char *)NULL)
 enum { PROBE_SAVED = 19 };                               /* x19 to x29, d8 to d15 */
 enum { PROBE_FLUSH = 1 << 24, PROBE_TO_ZERO = 3 << 22, PROBE_DOWN = 2 << 22 };
 #else
 #define NATIVE "x64"
+#define NATIVE_BATCHES (rdn_cpu_has_bmi2() ? "x64v" : "x64")        /* the same code, and batches */
 #define PROBE_LACKS rdn_cpu_lacks()
 enum { PROBE_SAVED = 6 };                                /* rbx, rbp, r12 to r15 */
 enum { PROBE_FLUSH = 0x8040, PROBE_TO_ZERO = 0x6000, PROBE_DOWN = 0x2000 };

@@ -18,7 +18,7 @@
 #include "jit/run.h"
 #include "jit/selfcheck.h"
 #include "tests/unit/jit/in_child.h"
-#include "tests/unit/jit/jit_fake.h"
+#include "tests/unit/jit/batch_kit.h"
 #include "tests/unit/jit/native_probe.h"
 
 static struct rdn_syms *syms;
@@ -215,20 +215,11 @@ static void make_ir(const struct opcase *o, const enum place *places, const stru
 }
 
 /* ---- the calling convention ---- */
-/* `size` bytes that end where the process's memory ends. */
-static uint8_t *before_guard(size_t size, uint8_t **ret_map, size_t *ret_len) {
-    size_t page = 4096, n = (size + page - 1) / page * page;
-    uint8_t *p = mmap(NULL, n + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(p != MAP_FAILED && !mprotect(p + page, n, PROT_READ | PROT_WRITE));
-    *ret_map = p;
-    *ret_len = n + 2 * page;
-    return p + page + n - size;
-}
 static void check_convention(const struct rdn_unit *u, const uint8_t *row, const char *what) {
     const struct rdn_unit_event *ev = &u->events[0];
     uint8_t *maps[2];
     size_t lens[2];
-    uint8_t *block = before_guard(rdn_block_bytes(ev->plan), &maps[0], &lens[0]), *own = before_guard(ir->events[0].size, &maps[1], &lens[1]);
+    uint8_t *block = guarded(rdn_block_bytes(ev->plan), &maps[0], &lens[0]), *own = guarded(ir->events[0].size, &maps[1], &lens[1]);
     memcpy(own, row, ir->events[0].size);
     rdn_native *fs[2] = {ev->operands, ev->rules};
     for (unsigned i = 0; i < 2; i++) {
@@ -291,6 +282,18 @@ static void describe(char *out, size_t n, const struct opcase *o, const enum pla
         at += o->args[i] == 'f' ? snprintf(out + at, n - (size_t)at, "%s %.17g ", place_text[places[i]], v[i].f)
                                 : snprintf(out + at, n - (size_t)at, "%s %lld ", place_text[places[i]], (long long)v[i].i);
 }
+/* The parameter that results are compared with: `want`, its neighbour below or above. */
+static void expect(struct bench *k, const struct opcase *o, const struct rdn_cell *want, int d) {
+    struct rdn_cell *p = &k->params[P_EXPECT];
+    *p = *want;
+    p->cause = 0;
+    if (o->ret == 'd')                                   /* a parameter has 64 bits */
+        p->d = (int64_t)((uint64_t)want->d + (uint64_t)d);
+    else
+        p->i = o->ret == 'b' ? (want->i ^ d) & 1 : (int64_t)((uint64_t)want->i + (uint64_t)d);
+    if (o->ret == 'f' && want->f != want->f)
+        p->f = d;
+}
 /* Values for every operand, then the expected one and a neighbour as the parameter it is compared with. */
 static void one_row(struct bench *k, const struct opcase *o, const enum place *places, struct rdn_cell *v, enum use use) {
     char what[200];
@@ -303,23 +306,49 @@ static void one_row(struct bench *k, const struct opcase *o, const enum place *p
     rdn_exec_value(k->fi, value, &want);
     for (int i = 0; i < 2; i++) {
         int d = !i ? 0 : rnd() & 1 ? 1 : -1;
-        k->params[P_EXPECT] = want;
-        k->params[P_EXPECT].cause = 0;
-        if (o->ret == 'd')                               /* a parameter has 64 bits */
-            k->params[P_EXPECT].d = (int64_t)((uint64_t)want.d + (uint64_t)d);
-        else
-            k->params[P_EXPECT].i = o->ret == 'b' ? (want.i ^ d) & 1 : (int64_t)((uint64_t)want.i + (uint64_t)d);
-        if (o->ret == 'f' && want.f != want.f)
-            k->params[P_EXPECT].f = d;
+        expect(k, o, &want, d);
         compare(k, what);
     }
+}
+/* Rows of edge values mixed in one batch, against the value one of them has: every lane meets every edge. */
+static struct batch_counts batched;
+static void batch_case(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, const char *what) {
+    enum { ROWS = 61 };
+    struct batch_kit kit = {.ir = ir, .px = k->px, .fi = k->fi, .fx = k->fx, .what = what, .counts = batched};
+    size_t size = ir->events[0].size;
+    uint8_t *rows = malloc(ROWS * size), *own = k->row;
+    int64_t now[ROWS];
+    for (unsigned r = 0; r < ROWS; r++) {
+        k->row = memcpy(rows + r * size, own, size);
+        put_side(k);
+        for (unsigned i = 0; o->args[i]; i++) {
+            struct rdn_cell v = places[i] == CONST ? consts[i] : edge(o->args[i], rnd());
+            if (o->args[i] == 'f' && v.f - v.f != 0)     /* a mark each; the random sets have them */
+                v.f = (double)below(1000) - 500;
+            if (places[i] != PARAM || !r)
+                put(k, o->args[i], i, places[i], &v);
+        }
+        memset(k->row + 8, below(16) ? 0xff : (int)below(256), 8);
+        now[r] = 5;
+    }
+    for (unsigned t = 0; t < 3; t++) {
+        struct rdn_cell want;
+        rdn_exec_begin(k->fi, 0, rows + below(ROWS) * size, 5, 5);
+        rdn_exec_value(k->fi, value, &want);
+        expect(k, o, &want, (int)below(3) - 1);
+        rdn_frame_params_changed(k->fx);
+        batch_compare(&kit, 0, rows, size, ROWS, now);
+    }
+    batched = kit.counts;
+    k->row = own;
+    free(rows);
 }
 static void bench_open(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, enum use use) {
     redan_error err = {0};
     memset(k, 0, sizeof *k);
     make_ir(o, places, consts, use);
     rdn_selfcheck_us = 0;
-    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k->pi, &err) && !rdn_program_open(ir, NATIVE, &rdn_libc_mem, &k->px, &err), "%s", err.text);
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k->pi, &err) && !rdn_program_open(ir, NATIVE_BATCHES, &rdn_libc_mem, &k->px, &err), "%s", err.text);
     k->lane.ir = ir;
     assert_int_equal(rdn_frame_open(k->pi, &fake_helpers, &k->lane, k->params, &rdn_libc_mem, &k->fi, &err), 0);
     assert_int_equal(rdn_frame_open(k->px, &fake_helpers, &k->lane, k->params, &rdn_libc_mem, &k->fx, &err), 0);
@@ -355,6 +384,7 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     char what[200];
     describe(what, sizeof what, o, places, consts, use);
     check_convention(k.px->x, k.row, what);
+    batch_case(&k, o, places, consts, what);
     struct rdn_run_counts counts;
     rdn_run_counts(k.fx, &counts);
     for each(i, counts.cold)
@@ -388,6 +418,8 @@ static void test_ops(void **state) {
                 }
             }
     }
+    print_message("batches: %llu events, %llu marked, %llu answers, %llu fired\n", (unsigned long long)batched.events, (unsigned long long)batched.marked,
+                  (unsigned long long)batched.rules, (unsigned long long)batched.fired);
     print_message("%llu comparisons, %llu rules given back to interp\n", (unsigned long long)compared, (unsigned long long)given_back);
 }
 

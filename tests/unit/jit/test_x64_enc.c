@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Every encoder of jit/x64_enc.h, with random operands, against objdump's reading of the bytes. 77 without objdump. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "jit/x64_enc.h"
+#include "tests/unit/jit/enc_kit.h"
 
-struct arg { unsigned d, s, v, x, y, z, n; struct x64_mem m; int32_t i; int64_t q; enum x_cc cc; const char *mt; };
-static const char *const r64[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11"};
-static const char *const r32[] = {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d"};
-static const char *const r8[] = {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b"};
-static const char *const cct[] = {"o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"};
 static const char *const alut[] = {"add", "or", "adc", "sbb", "and", "sub", "xor", "cmp"};
-static const unsigned usable[] = {X_RAX, X_RCX, X_RDX, X_RSI, X_RDI, X_R8, X_R9, X_R10, X_R11};
-
-/* An immediate as objdump shows it: sign-extended to the operand's width. */
-static const char *hex(int64_t v, int width) {
-    static char t[4][24];
-    static unsigned k;
-    char *o = t[k++ & 3];
-    if (width == 4)
-        snprintf(o, sizeof t[0], "0x%x", (uint32_t)v);
-    else if (width == 1)
-        snprintf(o, sizeof t[0], "0x%x", (uint8_t)v);
-    else
-        snprintf(o, sizeof t[0], "0x%llx", (unsigned long long)v);
-    return o;
-}
 static enum x_alu alu(const struct arg *a) { return (enum x_alu)(a->n & 7); }
 
-#define ROW(name, emit, ...) static void name(struct x64_buf *b, const struct arg *a, char *t) { emit; sprintf(t, __VA_ARGS__); }
+
 ROW(t_mov_rr, x_mov_rr(b, a->d, a->s), "mov %s,%s", r64[a->d], r64[a->s])
 ROW(t_mov32_rr, x_mov32_rr(b, a->d, a->s), "mov %s,%s", r32[a->d], r32[a->s])
 ROW(t_mov_rm, x_mov_rm(b, a->d, a->m), "mov %s,QWORD PTR %s", r64[a->d], a->mt)
@@ -101,7 +74,6 @@ ROW(t_si2sdm, x_vcvtsi2sd_rm(b, a->x, a->y, a->m), "vcvtsi2sd xmm%u,xmm%u,QWORD 
 ROW(t_sd2si, x_vcvttsd2si(b, a->d, a->x), "vcvttsd2si %s,xmm%u", r64[a->d], a->x)
 ROW(t_movq, x_vmovq_xr(b, a->x, a->s), "vmovq xmm%u,%s", a->x, r64[a->s])
 
-typedef void row_fn(struct x64_buf *, const struct arg *, char *);
 static row_fn *const rows[] = {
     t_mov_rr, t_mov32_rr, t_mov_rm, t_mov32_rm, t_mov_mr, t_movsxd, t_movzx8, t_mov_ri64, t_mov_ri32, t_mov_rneg, t_alu_rr, t_alu32_rr,
     t_alu_rm, t_alu32_rm, t_alu_mr, t_alu_ri, t_alu32_ri, t_cmp_mi8, t_cmp_mi4, t_cmp_mi1, t_or32, t_bts, t_bts_ri, t_test32, t_test, t_imul_rr,
@@ -110,96 +82,10 @@ static row_fn *const rows[] = {
     t_max_rm, t_andp_rr, t_andp_rm, t_andnp_rr, t_andnp_rm, t_orp_rr, t_orp_rm, t_xorp_rr, t_xorp_rm, t_vsqrt, t_ucomi_rr, t_ucomi_rm,
     t_cmp_rr, t_cmp_rm, t_msk, t_round, t_blend, t_si2sd, t_si2sdm, t_sd2si, t_movq,
 };
-enum { NROWS = sizeof rows / sizeof *rows, PER_ROW = 40, LINES = NROWS * PER_ROW };
-
-static uint64_t seed = 88172645463325252u;
-static uint64_t rnd(void) { return seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17; }
-
-static void random_arg(struct arg *a, char *mt) {
-    *a = (struct arg){.d = usable[rnd() % 9], .s = usable[rnd() % 9], .v = rnd() % 16, .x = rnd() % 16, .y = rnd() % 16, .z = rnd() % 16,
-                      .n = 2 + rnd() % 62, .cc = (enum x_cc)(rnd() % 16), .mt = mt};
-    a->i = rnd() % 3 ? (int32_t)rnd() : (int32_t)(rnd() % 256) - 128;
-    a->q = (int64_t)(rnd() | 1ull << 62) ^ (rnd() & 1 ? INT64_MIN : 0);
-    static const unsigned bases[] = {X_RSI, X_RDI, X_R8, X_R9, X_R10, X_R11, X_RAX, X_RCX, X_RIP};
-    unsigned base = bases[rnd() % 9];
-    int32_t disp = rnd() % 3 ? (int32_t)(rnd() % 256) - 128 : (int32_t)(rnd() % 200000) - 100000;
-    if (base == X_RIP) {
-        a->m = x_at(X_RIP, (int32_t)(rnd() % 4096));
-        sprintf(mt, "[rip:0x%x]", (unsigned)a->m.disp);
-    } else {
-        a->m = x_at((uint8_t)base, disp);
-        sprintf(mt, "[%s%c0x%x]", r64[base], disp < 0 ? '-' : '+', (unsigned)(disp < 0 ? -disp : disp));
-    }
-}
-
-/* "mov    rax,QWORD PTR [rip+0x10]        # 0x2a" becomes "mov rax,QWORD PTR [rip:0x2a]". */
-static void normalise(const char *in, char *out) {
-    char *o = out, *rip = NULL;
-    for (const char *p = in; *p && *p != '\n' && *p != '#'; p++) {
-        char c = *p == '\t' ? ' ' : *p;
-        if (c == ' ' && (o == out || o[-1] == ' '))
-            continue;
-        *o++ = c;
-    }
-    while (o > out && o[-1] == ' ')
-        o--;
-    *o = 0;
-    const char *target = strstr(in, "# 0x");
-    if (target && (rip = strstr(out, "[rip"))) {
-        char tail[64], *close = strchr(rip, ']');
-        snprintf(tail, sizeof tail, "%s", close ? close : "");
-        sprintf(rip, "[rip:0x%lx%s", strtoul(target + 2, NULL, 16), tail);
-    }
-}
-
-static char want[LINES][96], got[LINES][160];
-static uint32_t at[LINES + 1];
-static uint8_t bytes[LINES * X_INSN_MAX + 64];
-
-static bool disassemble(size_t n) {
-    char bin[] = "/tmp/redan-enc-XXXXXX", cmd[160], line[256];
-    int fd = mkstemp(bin);
-    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
-        return false;
-    close(fd);
-    snprintf(cmd, sizeof cmd, "objdump -D -b binary -m i386:x86-64 -M intel -w --no-show-raw-insn %s 2>/dev/null", bin);
-    FILE *p = popen(cmd, "r");
-    unsigned k = 0, seen = 0;
-    while (p && fgets(line, sizeof line, p)) {
-        char *end, *colon = strchr(line, ':');
-        unsigned long off = strtoul(line, &end, 16);
-        if (!colon || end != colon || k >= LINES)
-            continue;
-        seen++;
-        while (k < LINES && at[k] < off)
-            k++;
-        if (k < LINES && at[k] == off)
-            normalise(colon + 1, got[k]);
-    }
-    if (p)
-        pclose(p);
-    unlink(bin);
-    return seen > 0;
-}
 
 static void test_encoders(void **state) {
     (void)state;
-    struct x64_buf b = {bytes, bytes, bytes + sizeof bytes - X_INSN_MAX, false};
-    for (unsigned i = 0; i < LINES; i++) {
-        struct arg a;
-        char mt[64];
-        random_arg(&a, mt);
-        at[i] = x_pos(&b);
-        rows[i / PER_ROW](&b, &a, want[i]);
-        assert_true(x_pos(&b) - at[i] <= X_INSN_MAX);
-    }
-    assert_false(b.full);
-    assert_true(disassemble(x_pos(&b)));
-    unsigned bad = 0;
-    for (unsigned i = 0; i < LINES; i++)
-        if (strcmp(want[i], got[i]) && bad++ < 20)
-            print_error("row %u: wrote \"%s\", objdump reads \"%s\"\n", i / PER_ROW, want[i], got[i]);
-    assert_int_equal(bad, 0);
+    check_rows(rows, sizeof rows / sizeof *rows);
 }
 
 static void test_jumps_and_full(void **state) {
@@ -222,10 +108,6 @@ static void test_jumps_and_full(void **state) {
 }
 
 int main(void) {
-    if (system("objdump --version >/dev/null 2>&1") != 0) {
-        puts("skipped: no objdump");
-        return 77;
-    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_encoders), cmocka_unit_test(test_jumps_and_full)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return no_objdump() ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
 }

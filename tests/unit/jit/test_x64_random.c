@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 #include "jit/run.h"
 #include "jit/selfcheck.h"
+#include "tests/unit/jit/batch_kit.h"
 #include "tests/unit/jit/random_set.h"
 
 enum { EVENTS = 24 };
@@ -80,6 +81,28 @@ static uint64_t given_back(const struct rdn_frame *f) {
         n += c.cold[i];
     return n;
 }
+static void show(const uint8_t *row, uint32_t rule) {
+    print_error("seed of the set: %llu\n", (unsigned long long)set_seed);
+    print_tree(ir->rules[rule].when, 0);
+    print_row(row);
+}
+/* Batches of a few sizes, rows apart or not. */
+static struct batch_counts batched;
+static void batches(struct rdn_program *px, struct rdn_frame *fi, struct rdn_frame *fx) {
+    struct batch_kit k = {.ir = ir, .px = px, .fi = fi, .fx = fx, .what = backend, .show = show, .counts = batched};
+    uint32_t n = below(8) ? 1 + below(70) : RDN_BATCH_MAX - below(20);
+    size_t stride = ir->events[0].size + 8 * below(3);
+    uint8_t *rows = calloc(n, stride);
+    int64_t now[RDN_BATCH_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        fake_row(ir, &ir->events[0], rows + stride * i);
+        now[i] = (int64_t)rnd() >> 2;
+    }
+    shown = fi;
+    batch_compare(&k, 0, rows, stride, n, now);
+    batched = k.counts;
+    free(rows);
+}
 /* The set in `ir` on `backend` beside interp. */
 static void one_set(unsigned k, uint64_t event_seed) {
     struct rdn_program *pi, *px;
@@ -109,6 +132,7 @@ static void one_set(unsigned k, uint64_t event_seed) {
     }
     free(row);
     tainted += given_back(fx);
+    batches(px, fi, fx);
     rdn_frame_close(fi);
     rdn_frame_close(fx);
     rdn_program_close(pi);
@@ -138,6 +162,8 @@ static void test_random(void **state) {
     }
     print_message("%llu pairs, %llu fired, %llu undefined, %llu given back to interp\n", (unsigned long long)pairs, (unsigned long long)fired_total,
                   (unsigned long long)undef_total, (unsigned long long)tainted);
+    print_message("batches: %llu events, %llu marked, %llu answers, %llu fired\n", (unsigned long long)batched.events, (unsigned long long)batched.marked,
+                  (unsigned long long)batched.rules, (unsigned long long)batched.fired);
     check(fired_total > pairs / 20 && undef_total > pairs / 50 && fired_total + undef_total < pairs && tainted < pairs / 4 * 3, "the generator is one-sided");
 }
 
