@@ -15,6 +15,52 @@ static void *carve(struct carver *c, size_t size, size_t n) {
     c->used = at + size * n;
     return c->base ? c->base + at : NULL;
 }
+/* Answers of at most 64 KiB, or of 64 rows. */
+static uint32_t rows_ahead(const struct rdn_event *e) {
+    uint32_t words = (e->nrules + 63) / 64, n = words ? 8192 / words : 0;
+    return n > RDN_BATCH_MAX ? RDN_BATCH_MAX : n < 64 ? 64 : n;
+}
+static void lay_out_ahead(struct rdn_binding *b, struct carver *c) {
+    const struct rdn_ir *ir = b->rs->ir;
+    uint32_t rows = 0, words = 0, size = 16, fields = 0;
+    for (uint32_t e = 0; e < ir->nevents; e++) {
+        const struct rdn_event *v = &ir->events[e];
+        size = v->size > size ? v->size : size;
+        fields = v->nfields > fields ? v->nfields : fields;
+        if (!rdn_exec_batch_rules(b->rs->prog, e))
+            continue;
+        uint32_t n = rows_ahead(v), w = n * ((v->nrules + 63) / 64);
+        rows = n > rows ? n : rows;
+        words = w > words ? w : words;
+    }
+    b->ahead.mask = carve(c, sizeof *b->ahead.mask, ir->nevents);
+    b->ahead.rows = carve(c, sizeof *b->ahead.rows, ir->nevents);
+    b->ahead.quiet = carve(c, sizeof *b->ahead.quiet, ir->nevents);
+    b->ahead.now = carve(c, sizeof *b->ahead.now, rows);
+    b->ahead.fired = carve(c, sizeof *b->ahead.fired, words);
+    b->ahead.mark = carve(c, 1, rows);
+    b->ahead.row = carve(c, 1, size);
+    b->ahead.columns = carve(c, sizeof *b->ahead.columns, RDN_COL_FIELDS + fields);
+}
+/* Rules that the batch leaves open: with it, or after it since they read the score. */
+static bool leaves_open(const struct rdn_ir *ir, const struct rdn_event *e, const uint64_t *mask, bool late) {
+    bool open = false;
+    for (uint32_t i = 0; i < e->nrules; i++)
+        open |= !(mask[i / 64] >> i % 64 & 1) && ir->rules[e->rules[i]].late == late;
+    return open;
+}
+static void open_ahead(struct rdn_binding *b) {
+    const struct rdn_ir *ir = b->rs->ir;
+    for (uint32_t e = 0; e < ir->nevents; e++) {
+        const struct rdn_event *v = &ir->events[e];
+        const uint64_t *mask = rdn_exec_batch_rules(b->rs->prog, e);
+        if (!mask || leaves_open(ir, v, mask, false))
+            continue;
+        b->ahead.mask[e] = mask;
+        b->ahead.rows[e] = rows_ahead(v);
+        b->ahead.quiet[e] = !v->nobserved && !v->naccepted && !v->nresets && !leaves_open(ir, v, mask, true);
+    }
+}
 /* Called twice: without a block to learn the size, with one to lay it out. */
 static size_t lay_out(struct rdn_binding *b, char *block) {
     const struct rdn_ir *ir = b->rs->ir;
@@ -46,6 +92,7 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->emits = carve(&c, sizeof *b->emits, b->cap_emits);
     b->values = carve(&c, sizeof *b->values, b->cap_values);
     b->emit_names = carve(&c, sizeof *b->emit_names, ir->nemits);
+    lay_out_ahead(b, &c);
     return c.used;
 }
 
@@ -73,6 +120,7 @@ static int reserve(struct rdn_binding *b, redan_error *reterr) {
     if (!block)
         return rdn_fail(reterr, NOMEM, "R3004", "no memory for a lane of '%.60s'", b->rs->ir->name);
     lay_out(b, block);
+    open_ahead(b);
     const char **name = (const char **)(void *)(block + size);
     for (uint32_t i = 0; i < b->rs->ir->nemits; i++) {
         b->emit_names[i] = name;

@@ -56,6 +56,13 @@ enum rdn_mock_state { RDN_MOCK_NONE, RDN_MOCK_VALUE, RDN_MOCK_FAIL };
 struct rdn_mock { uint8_t state; struct rdn_cell val; char text[256]; };
 struct rdn_accept { uint32_t window; struct rdn_winput in; };   /* an accepted window that will change */
 struct rdn_code_src { const struct rdn_rule *rule; const struct rdn_action *act; };
+/* Rows judged ahead of their turn (batch.c). By event of the rule set: mask NULL: no batches of it; rows: how many at once; quiet: it
+ * feeds no window, resets none, and no rule of it is left after its batch. */
+struct rdn_ahead {
+    const uint64_t **mask; uint32_t *rows; bool *quiet;
+    int64_t *now; uint64_t *fired; uint8_t *mark;        /* of the rows looked at */
+    uint8_t *row; const void **columns;                  /* a row put together from columns; columns as the executor wants them */
+};
 enum { RDN_WIN_IS_TEXT = 1, RDN_WIN_IS_PREV = 2 };       /* its value is a text; somebody reads prev of it */
 struct rdn_binding {
     struct redan_ruleset *rs;                            /* borrowed from the active record */
@@ -86,6 +93,7 @@ struct rdn_binding {
     uint32_t *msg_at; uint64_t *msg_gen; uint32_t *msg_len;   /* messages rendered before accepted windows changed, by code position */
     const char *const **emit_names;                      /* by emit definition */
     bool defaulted;
+    struct rdn_ahead ahead;
     uint64_t mode_resets;                                /* events judged with another floating-point mode; read by other threads */
 };
 #define RDN_TEXTS_BYTES (4u << 20)
@@ -176,11 +184,23 @@ struct rdn_plugin *rdn_dispatch_find(struct redan_engine *, const char *name);  
 extern const struct rdn_helpers rdn_lane_helpers;
 /* One event by index of the rule set's event table; the row is valid, `now` is at least its ts and the lane's high-water time.
  * rdn_judge_start empties the verdict arrays first; rdn_judge_rules stops before accepted windows change (explain looks
- * there), rdn_judge_accept goes on; rdn_lane_judge is both. [hot] */
+ * there), rdn_judge_accept goes on; rdn_lane_judge is both; `fired` are a batch's answers (jit/exec.h) or NULL. [hot] */
 void rdn_judge_start(struct redan_lane *);
 void rdn_judge_rules(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret);
 void rdn_judge_accept(struct redan_lane *, uint32_t event, const redan_verdict *);
-void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret);
+void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret);
+
+/* An event that feeds nothing and that no rule fires for: the verdict alone. */
+void rdn_judge_quiet(struct redan_lane *, int64_t ts, int64_t now, redan_verdict *ret);
+/* What the calls of redan.h share. An engine's event id as index of the rule set's event table, or -1. */
+int32_t rdn_lane_event(const struct redan_lane *, uint32_t event);
+int  rdn_judge_enter(struct redan_lane *, const void *data);          /* tags, fork, adoption; not 0: the call ends with it */
+bool rdn_judge_has_room(const struct rdn_binding *);     /* for one more event at its worst */
+int  rdn_judge_row(struct redan_lane *, uint32_t event, const uint8_t *row, redan_verdict *ret);
+/* Windows, rules and messages have the floating-point mode the language is defined in, whatever the application set. False: another one
+ * was replaced, give it back with rdn_judge_mode_back. */
+bool rdn_judge_mode(struct redan_lane *, uint32_t *ret_was);
+void rdn_judge_mode_back(struct redan_lane *, uint32_t was, size_t events);   /* so many events were judged */
 
 /* lane.c: the lane of an event among `lanes`, REDAN_ALL_LANES when it has no partition field. */
 uint32_t rdn_route_lane(const struct redan_engine *, const struct rdn_event *, const uint8_t *row, uint32_t lanes);

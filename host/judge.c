@@ -138,20 +138,27 @@ static int64_t score_of(struct rdn_binding *b, const struct rdn_event *e, uint32
 }
 
 /* ---- an event ---- */
-void rdn_judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
+static void take_turn(struct redan_lane *l, int64_t now) {
     struct rdn_binding *b = l->b;
-    const struct rdn_event *e = &b->rs->ir->events[event];
-    const struct rdn_event_info *info = &b->rs->events[event];
-    struct rdn_frame_head *f = rdn_frame_head(b->frame);
-    int64_t ts;
-    memcpy(&ts, row, sizeof ts);
     b->gen++;
     b->texts_used = 0;
     b->defaulted = false;
     l->high_water = now;
     l->has_high_water = true;
     l->seq++;
-    rdn_exec_begin(b->frame, event, row, now, ts);
+}
+static void judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret) {
+    struct rdn_binding *b = l->b;
+    const struct rdn_event *e = &b->rs->ir->events[event];
+    const struct rdn_event_info *info = &b->rs->events[event];
+    struct rdn_frame_head *f = rdn_frame_head(b->frame);
+    int64_t ts;
+    memcpy(&ts, row, sizeof ts);
+    take_turn(l, now);
+    if (fired)
+        rdn_exec_begin_known(b->frame, event, row, now, ts, fired);
+    else
+        rdn_exec_begin(b->frame, event, row, now, ts);
     if (e->nresets)
         reset_windows(b, e, event, row);
     update_observed(b, e, now);
@@ -167,14 +174,27 @@ void rdn_judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, i
     ret->journal_seq = 0;
 }
 
+void rdn_judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
+    judge_rules(l, event, row, now, NULL, ret);
+}
+
+void rdn_judge_quiet(struct redan_lane *l, int64_t ts, int64_t now, redan_verdict *ret) {
+    struct rdn_binding *b = l->b;
+    take_turn(l, now);
+    b->last_codes = b->ncodes;
+    b->last_undefined = b->nundefined;
+    *ret = (redan_verdict){ .verdict = REDAN_ACCEPT, .flags = ts < now ? REDAN_LATE : 0, .now_ns = now, .codes = b->codes + b->ncodes,
+        .shadow = b->shadow + b->nshadow, .undefined = b->undefined + b->nundefined, .emits = b->emits + b->nemits, .generation = l->active->generation };
+}
+
 void rdn_judge_accept(struct redan_lane *l, uint32_t event, const redan_verdict *v) {
     const struct rdn_event *e = &l->b->rs->ir->events[event];
     if (v->verdict == REDAN_ACCEPT && e->naccepted)
         update_accepted(l->b, e, v->now_ns);
 }
 
-void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, redan_verdict *ret) {
-    rdn_judge_rules(l, event, row, now, ret);
+void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret) {
+    judge_rules(l, event, row, now, fired, ret);
     rdn_judge_accept(l, event, ret);
 }
 
@@ -183,11 +203,12 @@ void rdn_judge_start(struct redan_lane *l) {
     b->ncodes = b->nshadow = b->nundefined = b->nemits = b->nvalues = 0;
 }
 
+int32_t rdn_lane_event(const struct redan_lane *l, uint32_t event) {
+    return event >= atomic_load_explicit(&l->eng->nevents, memory_order_acquire) ? -1 : l->active->evmap[event];
+}
 /* The event of the active rules for an engine's id, or -1: unknown, or the row is not valid. */
 static int32_t admit(struct redan_lane *l, uint32_t event, const uint8_t *row) {
-    if (event >= atomic_load_explicit(&l->eng->nevents, memory_order_acquire))
-        return -1;
-    int16_t x = l->active->evmap[event];
+    int32_t x = rdn_lane_event(l, event);
     return x >= 0 && rdn_row_valid(&l->b->rs->ir->events[x], row, rdn_sym_count(l->eng->syms)) ? x : -1;
 }
 
@@ -201,34 +222,46 @@ static int judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, b
         now = ts;
     if (l->has_high_water && l->high_water > now)
         now = l->high_water;
-    rdn_lane_judge(l, (uint32_t)x, row, now, ret);
+    rdn_lane_judge(l, (uint32_t)x, row, now, NULL, ret);
     return 0;
 }
 
-/* Windows, rules and messages have the floating-point mode the language is defined in, whatever the application set; the report
- * comes once an engine. */
-static int judge_in_mode(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret, uint32_t was) {
+/* The report comes once an engine. */
+static void count_mode(struct redan_lane *l, size_t events) {
+    if (l->b)
+        __atomic_store_n(&l->b->mode_resets, l->b->mode_resets + events, __ATOMIC_RELAXED);
+}
+static __attribute__((noinline)) void replace_mode(struct redan_lane *l, uint32_t was) {
     char line[160];
     if (!atomic_exchange_explicit(&l->eng->mode_reported, true, memory_order_relaxed)) {
         snprintf(line, sizeof line, "R2107 thread runs with %s; reset during evaluation", rdn_fpmode_text(was));
         l->eng->opt.log(l->eng->opt.ctx, 1, line);
     }
-    if (l->b)
-        __atomic_store_n(&l->b->mode_resets, l->b->mode_resets + 1, __ATOMIC_RELAXED);
     rdn_fpmode_set(RDN_FPMODE);
-    int rc = judge_row(l, event, row, stamped, now, ret);
+}
+bool rdn_judge_mode(struct redan_lane *l, uint32_t *ret_was) {
+    *ret_was = rdn_fpmode_get();
+    bool good = rdn_fpmode_ok(*ret_was);
+    if (__builtin_expect(!good, 0))
+        replace_mode(l, *ret_was);
+    return good;
+}
+void rdn_judge_mode_back(struct redan_lane *l, uint32_t was, size_t events) {
+    count_mode(l, events);
     rdn_fpmode_set(was);
-    return rc;
 }
 
 static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
-    uint32_t mode = rdn_fpmode_get();
-    if (__builtin_expect(!rdn_fpmode_ok(mode), 0))
-        return judge_in_mode(l, event, row, stamped, now, ret, mode);
-    return judge_row(l, event, row, stamped, now, ret);
+    uint32_t mode;
+    bool good = rdn_judge_mode(l, &mode);
+    int rc = judge_row(l, event, row, stamped, now, ret);
+    if (__builtin_expect(!good, 0))
+        rdn_judge_mode_back(l, mode, 1);
+    return rc;
 }
+int rdn_judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, redan_verdict *ret) { return judge_row(l, event, row, false, 0, ret); }
 
-static int enter(struct redan_lane *l, const void *data) {
+int rdn_judge_enter(struct redan_lane *l, const void *data) {
     rdn_tag_lane(l, "redan_eval");
     if (!*l->eng->alive)
         return REDAN_E_CLOSED;
@@ -236,7 +269,7 @@ static int enter(struct redan_lane *l, const void *data) {
 }
 
 int redan_eval(redan_lane *l, uint32_t event, const void *data, redan_verdict *ret) {
-    int rc = enter(l, data);
+    int rc = rdn_judge_enter(l, data);
     if (rc < 0)
         return rc;
     rdn_judge_start(l);
@@ -244,30 +277,15 @@ int redan_eval(redan_lane *l, uint32_t event, const void *data, redan_verdict *r
 }
 
 int redan_eval_at(redan_lane *l, uint32_t event, const void *data, int64_t now_ns, redan_verdict *ret) {
-    int rc = enter(l, data);
+    int rc = rdn_judge_enter(l, data);
     if (rc < 0)
         return rc;
     rdn_judge_start(l);
     return judge(l, event, data, true, now_ns, ret);
 }
 
-static bool has_room(const struct rdn_binding *b) {
+bool rdn_judge_has_room(const struct rdn_binding *b) {
     const struct redan_ruleset *rs = b->rs;
     return b->ncodes + rs->max_codes <= b->cap_codes && b->nshadow + rs->max_codes <= b->cap_codes && b->nemits + rs->max_emits <= b->cap_emits &&
            b->nvalues + rs->max_values <= b->cap_values && b->nundefined + rs->max_codes + rs->max_emits + rs->ir->nrules <= b->cap_undefined;
-}
-
-int redan_eval_batch(redan_lane *l, uint32_t event, const void *base, size_t stride, size_t n, redan_verdict *ret, size_t *ret_done) {
-    int rc = enter(l, base);
-    size_t done = 0;
-    if (rc == 0)
-        rdn_judge_start(l);
-    /* Emitted texts may lie in the frame's scratch, which the next event reuses: such a row ends the batch. */
-    for (bool more = true; rc == 0 && more && done < n && has_room(l->b);) {
-        rc = judge(l, event, (const uint8_t *)base + done * stride, false, 0, &ret[done]);
-        more = rc < 0 || !ret[done].nemits;
-        done += rc == 0;
-    }
-    *ret_done = done;
-    return rc;
 }

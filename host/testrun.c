@@ -242,7 +242,7 @@ static void step_event(struct runner *r, const struct rdn_step *s) {
         memcpy(row, &r->now, sizeof r->now);
         int64_t now = r->lane->has_high_water && r->lane->high_water > r->now ? r->lane->high_water : r->now;
         rdn_judge_start(r->lane);
-        rdn_lane_judge(r->lane, s->index, row, now, &v);
+        rdn_lane_judge(r->lane, s->index, row, now, NULL, &v);
         count_rules(r, e);
     }
     if (s->judged && keep_emits(r, &v))

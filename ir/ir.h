@@ -280,4 +280,6 @@ void rdn_value_json(struct rdn_buf *, const struct rdn_syms *, const struct rdn_
 void rdn_row_field(const struct rdn_event *, const struct rdn_field *, const uint8_t *row, struct rdn_cell *ret);
 /* Validity of a row (LANGUAGE.md 5). */
 bool rdn_row_valid(const struct rdn_event *, const uint8_t *row, uint32_t nsyms);
+/* How many of n rows are valid before the first that is not. Columns: ts, presence words, then the fields. */
+uint32_t rdn_columns_valid(const struct rdn_event *, const void *const *columns, uint32_t n, uint32_t nsyms);
 #endif

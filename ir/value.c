@@ -176,15 +176,48 @@ static bool str_valid(const uint8_t *p, size_t n) {
     return true;
 }
 
+static bool value_valid(const struct rdn_type *t, const uint8_t *p, uint32_t nsyms) {
+    switch ((enum rdn_kind)t->kind) {
+    case RDN_K_BOOL: return *p <= 1;
+    case RDN_K_ENUM: return *p < t->n;
+    case RDN_K_SYM: return load(p, 4) < nsyms;
+    case RDN_K_STR: return str_valid(p, t->n);
+    default: return true;
+    }
+}
+
 bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
     for (uint32_t i = 0; i < ev->nchecked; i++) {
         const struct rdn_field *f = &ev->fields[ev->checked[i]];
-        const uint8_t *p = row + f->offset;
-        unsigned kind = f->type->kind;
-        bool bad = kind == RDN_K_BOOL ? *p > 1 : kind == RDN_K_ENUM ? *p >= f->type->n : kind == RDN_K_SYM ? load(p, 4) >= nsyms
-                 : kind == RDN_K_STR ? !str_valid(p, f->type->n) : false;
-        if (bad && present(f, row))
+        if (!value_valid(f->type, row + f->offset, nsyms) && present(f, row))
             return false;
     }
     return true;
+}
+
+/* Numbers alone, all of them at once: nearly always all are good. */
+static bool column_good(const struct rdn_type *t, const uint8_t *p, uint32_t n, uint32_t nsyms) {
+    uint32_t most = t->kind == RDN_K_BOOL ? 2 : t->n;
+    bool bad = t->kind == RDN_K_STR;
+    if (t->kind == RDN_K_BOOL || t->kind == RDN_K_ENUM) {
+        for (uint32_t i = 0; i < n; i++)
+            bad |= p[i] >= most;
+    } else if (t->kind == RDN_K_SYM) {
+        for (uint32_t i = 0; i < n; i++)
+            bad |= load(p + 4 * (size_t)i, 4) >= nsyms;
+    }
+    return !bad;
+}
+uint32_t rdn_columns_valid(const struct rdn_event *ev, const void *const *columns, uint32_t n, uint32_t nsyms) {
+    const uint8_t *bits = columns[1];
+    for (uint32_t i = 0; i < ev->nchecked; i++) {
+        const struct rdn_field *f = &ev->fields[ev->checked[i]];
+        const uint8_t *p = columns[2 + ev->checked[i]];
+        if (column_good(f->type, p, n, nsyms))
+            continue;
+        for (uint32_t k = 0; k < n; k++)
+            if (!value_valid(f->type, p + (size_t)f->size * k, nsyms) && (!f->optional || load(bits + 8 * (size_t)k, 8) >> f->present_bit & 1))
+                n = k;
+    }
+    return n;
 }

@@ -44,7 +44,7 @@ static void judge_on(redan_lane *l, uint32_t event, const uint8_t *row, int64_t 
     if (half)
         rdn_judge_rules(l, event, row, now, ret);
     else
-        rdn_lane_judge(l, event, row, now, ret);
+        rdn_lane_judge(l, event, row, now, NULL, ret);
 }
 
 redan_lane *stream_judge(struct stream *s, uint32_t event, const uint8_t *row, bool half, redan_verdict *ret) {

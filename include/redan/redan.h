@@ -232,12 +232,26 @@ typedef struct redan_verdict {
  * comes from redan_route. The row must stay as it is until the lane's next call: messages and texts are read from it.
  * redan_eval_batch: n rows of one event, `stride` bytes apart, in order, one verdict each in ret[0 ... n - 1]. It stops early,
  * with *ret_done rows judged, after a row with emits and when the lane's room for codes is used up (returns OK: go on with the
- * rest) or, with INVAL, at a row that is not valid; *ret_done is always written. redan_message and redan_cause speak of the last row judged. */
+ * rest) or, with INVAL, at a row that is not valid; *ret_done is always written. redan_message and redan_cause speak of the last row judged.
+ * redan_eval_columns: the same for rows that are not rows yet: one array a field. The answers are those of redan_eval row by row;
+ * eight rows and more are judged several at a time where rules depend on the row alone. */
 REDAN_API int redan_eval(redan_lane *, uint32_t event, const void *data, redan_verdict *ret);
 REDAN_API int redan_eval_at(redan_lane *, uint32_t event, const void *data, int64_t now_ns,
                             redan_verdict *ret);
 REDAN_API int redan_eval_batch(redan_lane *, uint32_t event, const void *base, size_t stride, size_t n,
                                redan_verdict *ret, size_t *ret_done);
+
+/* n rows as columns: elements of one field stand side by side, as large and as they are in the row (LANGUAGE.md chapter 5), on any
+ * address. ts: nanoseconds; present: the words of presence bits, NULL when the event has no optional field; fields: in declared order,
+ * none NULL. All borrowed during the call. INVAL if nfields is another number than the event's or an array is missing. [hot] */
+typedef struct redan_columns {
+  const int64_t  *ts;
+  const uint64_t *present;
+  const void *const *fields;
+  uint32_t nfields, zero;
+} redan_columns;
+REDAN_API int redan_eval_columns(redan_lane *, uint32_t event, const redan_columns *, size_t n,
+                                 redan_verdict *ret, size_t *ret_done);
 
 /* About the lane's last verdict, off the hot path. [lane] Names are NULL past the end. redan_message
  * writes the message of code i, cut before a character that does not fit and terminated, and returns the bytes it has (0: no message).
