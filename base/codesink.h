@@ -8,10 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rdn_code_line { uint32_t at, line; };             /* from this offset on the code is of that line of the rule text, 1-based */
+struct rdn_code_line { uint32_t at, line; };             /* from this offset on the code is of that line of the rule text, 1-based; 0: of none */
 struct rdn_code_row {
     const uint8_t *code;
     uint32_t bytes, nlines;
+    uint32_t leave;                                      /* offset of the instruction that gives the frame back, right before the return; 0: unknown */
     const char *name;                                    /* redan:RULESET@VERSION/EVENT/step */
     const char *file;                                    /* of the rule text */
     const struct rdn_code_line *lines;

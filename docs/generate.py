@@ -95,7 +95,13 @@ def verbs():
     return '\n' + table(['verb', 'what it does', 'arguments'], [[r[0], cell(r[3]), f'`{r[2]}`'.replace('|', '\\|') if r[2] else ''] for r in rows('tools/verbs.def', 'VERB')]) + '\n'
 
 
-PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs)}
+def jit_options():
+    numbers = [[r[0], f'{r[1]} … {r[2]}', r[3], cell(r[4])] for r in rows('host/jit_options.def', 'NUMBER')]
+    flags = [[r[0], f'flag `{r[1]}`', 'off', cell(r[2])] for r in rows('host/jit_options.def', 'FLAG')]
+    return '\n' + table(['word', 'values', 'default', 'meaning'], numbers + flags) + '\n'
+
+
+PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs, jit_options)}
 
 
 def filled(text):

@@ -6,7 +6,6 @@
 #include "host/host.h"
 #include "base/fault.h"
 #include "base/text.h"
-#include "jit/jit.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -169,7 +168,7 @@ void redan_close(redan_engine *e) {
         rdn_ruleset_unref(e->history[i]);
     rdn_dispatch_close(e);
     rdn_syms_close(e->syms);
-    rdn_jit_close(e->jit);
+    rdn_engine_jit_close(e);
     if (e->alive)
         munmap((void *)(uintptr_t)e->alive, 4096);
     rdn_arena_fini(&e->names);

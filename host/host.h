@@ -117,7 +117,7 @@ struct redan_engine {
     _Atomic(struct rdn_active *) active;
     struct rdn_active *retired;
     struct redan_ruleset *history[RDN_KEEP_RULESETS]; uint32_t nhistory, keep_units;   /* newest first; [0] is before the active one */
-    struct rdn_jit *jit;
+    struct rdn_jit *jit; uint32_t jit_flags;
     redan_jit_stats past;                                /* counts of bindings that are closed */
     struct redan_lane *lanes[RDN_LANES_MAX];
     uint32_t nlanes;
@@ -156,6 +156,7 @@ int rdn_engine_alive(const struct redan_engine *, redan_error *);
 bool rdn_engine_make_room(void *engine);
 /* jit_host.c */
 int  rdn_engine_jit_open(struct redan_engine *, const redan_jit_options *, redan_error *);
+void rdn_engine_jit_close(struct redan_engine *);        /* also after a failed open */
 void rdn_engine_binding_done(struct redan_engine *, const struct rdn_binding *);         /* before it is closed; keeps its counts */
 /* ruleset.c */
 int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,

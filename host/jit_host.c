@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * jit_host.c: an engine's compiler: its options and where they come from, room for new code, and what redan_jit_stats tells. */
 #include "host/host.h"
+#include "jit/gdb.h"
 #include "jit/jit.h"
+#include "pmu/jitdump.h"
+#include "pmu/perfmap.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct number { const char *name; size_t at; uint32_t min, max, def; };
 static const struct number numbers[] = {
 #define NUMBER(field, min, max, def, doc) { #field, offsetof(redan_jit_options, field), min, max, def },
+#define FLAG(word, bit, doc)
 #include "host/jit_options.def"
 #undef NUMBER
+#undef FLAG
 };
+static const struct { const char *name; uint32_t bit; } flags[] = {
+#define NUMBER(field, min, max, def, doc)
+#define FLAG(word, bit, doc) { #word, bit },
+#include "host/jit_options.def"
+#undef NUMBER
+#undef FLAG
+};
+#define N_OF(a) (sizeof(a) / sizeof *(a))
 
 /* One word of REDAN_JIT, such as arena_mib=8. */
 static int read_word(const char *word, redan_jit_options *ret, redan_error *reterr) {
     const char *eq = strchr(word, '=');
-    for (size_t i = 0; eq && i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; eq && i < N_OF(numbers); i++) {
         const struct number *n = &numbers[i];
         char *end;
         if (strncmp(word, n->name, (size_t)(eq - word)) != 0 || n->name[eq - word])
@@ -26,6 +39,11 @@ static int read_word(const char *word, redan_jit_options *ret, redan_error *rete
         memcpy((char *)ret + n->at, &(uint32_t){ (uint32_t)v }, sizeof(uint32_t));
         return 0;
     }
+    for (size_t i = 0; i < N_OF(flags); i++)
+        if (strcmp(word, flags[i].name) == 0) {
+            ret->flags |= flags[i].bit;
+            return 0;
+        }
     return rdn_fail(reterr, INVAL, "", "REDAN_JIT has the unknown word '%.40s'", word);
 }
 
@@ -48,8 +66,8 @@ static int read_environment(redan_jit_options *ret, redan_error *reterr) {
 }
 
 static int read_options(const redan_jit_options *given, redan_jit_options *ret, redan_error *reterr) {
-    int rc = rdn_options_copy(ret, given, 0, "redan_jit_options", reterr);
-    for (size_t i = 0; rc == 0 && i < sizeof numbers / sizeof *numbers; i++) {
+    int rc = rdn_options_copy(ret, given, REDAN_JIT_PERF_MAP | REDAN_JIT_JITDUMP | REDAN_JIT_GDB, "redan_jit_options", reterr);
+    for (size_t i = 0; rc == 0 && i < N_OF(numbers); i++) {
         uint32_t v;
         memcpy(&v, (char *)ret + numbers[i].at, sizeof v);
         v = v ? v : numbers[i].def;
@@ -60,14 +78,43 @@ static int read_options(const redan_jit_options *given, redan_jit_options *ret, 
     return rc ? rc : read_environment(ret, reterr);
 }
 
+/* Who is told of new code. e->jit_flags has those that are to be given back. */
+static int open_sinks(struct redan_engine *e, uint32_t wanted, struct rdn_jit_options *j, redan_error *reterr) {
+    int rc = 0;
+    if (wanted & REDAN_JIT_GDB) {
+        if (!RDN_GDB_HERE)
+            return rdn_fail(reterr, NOSUP, "", "jit.gdb needs x86-64");
+        j->sinks[j->nsinks++] = rdn_gdb_sink();
+    }
+    if (wanted & REDAN_JIT_PERF_MAP && (rc = rdn_perfmap_take(&j->sinks[j->nsinks], reterr)) == 0) {
+        e->jit_flags |= REDAN_JIT_PERF_MAP;
+        j->nsinks++;
+    }
+    if (rc == 0 && wanted & REDAN_JIT_JITDUMP && (rc = rdn_jitdump_take(&j->sinks[j->nsinks], reterr)) == 0) {
+        e->jit_flags |= REDAN_JIT_JITDUMP;
+        j->nsinks++;
+    }
+    return rc;
+}
+
 int rdn_engine_jit_open(struct redan_engine *e, const redan_jit_options *given, redan_error *reterr) {
     redan_jit_options o = REDAN_JIT_OPTIONS_INIT;
     int rc = read_options(given, &o, reterr);
     if (rc < 0)
         return rc;
     e->keep_units = o.keep_units;
+    e->jit_flags = 0;                                    /* of those that were opened */
     struct rdn_jit_options j = { .arena_bytes = (size_t)o.arena_mib << 20, .selfcheck_us = o.selfcheck_us, .make_room = rdn_engine_make_room, .ctx = e };
-    return rdn_jit_open(&j, &e->mem, &e->jit, reterr);
+    rc = open_sinks(e, o.flags, &j, reterr);
+    return rc < 0 ? rc : rdn_jit_open(&j, &e->mem, &e->jit, reterr);
+}
+
+void rdn_engine_jit_close(struct redan_engine *e) {
+    rdn_jit_close(e->jit);
+    if (e->jit_flags & REDAN_JIT_PERF_MAP)
+        rdn_perfmap_give();
+    if (e->jit_flags & REDAN_JIT_JITDUMP)
+        rdn_jitdump_give();
 }
 
 /* A lane counts in its binding and frame, so that nothing on the hot path is shared. */

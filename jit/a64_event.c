@@ -171,6 +171,7 @@ static bool emit_cond(struct a64_gen *g, const struct rdn_pcond *c, unsigned *re
     g->target_is_set = c->dep != RDN_NO_DEP;
     g->target = g->target_is_set ? c->dep : c->bit;
     *skip = 0;
+    rdn_mark(g->arena, &g->marks, a_pos(&g->b), g->target_is_set || c->bit >= g->pl->nrules ? RDN_MARK_ALL : c->bit);
     for (uint32_t i = 0; i < c->njumps; i++)
         a64_skip_unless(g, v[i], skip);
     *ret_reg = c->nclauses > c->njumps ? a64_all_of(g, v + c->njumps, c->nclauses - c->njumps) : A_ZR;
@@ -239,6 +240,7 @@ static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, ui
     g->jumps.n = g->stubs.n = 0;
     g->since = at;
     fresh(g);
+    rdn_mark(g->arena, &g->marks, at, RDN_MARK_ALL);
     a_enter(&g->b);
     load_pins(g, gr, true);
     finite_test(g, gr);
@@ -249,7 +251,9 @@ static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, ui
     else
         emit_sparse(g, gr);
     load_pins(g, gr, false);
+    rdn_mark(g->arena, &g->marks, a_pos(&g->b), RDN_MARK_LEAVE);
     a_leave(&g->b);
+    rdn_mark(g->arena, &g->marks, a_pos(&g->b), RDN_MARK_ALL);   /* stubs */
     emit_stubs(g);
     return at;
 }
@@ -273,5 +277,6 @@ bool a64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
         ret->groups[i] = emit_function(g, &pl->groups.v[i], i);
     ret->low = g->pool_low & ~63u;
     ret->end = a_pos(&g->b);
+    ret->marks = g->marks;
     return !g->b.full;
 }

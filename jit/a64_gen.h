@@ -48,6 +48,7 @@ struct a64_gen {
     bool no_cold;                                        /* decimals: overflow taints */
     RDN_VEC(struct a64_jump) jumps;
     RDN_VEC(struct a64_stub) stubs;
+    struct rdn_marks marks;
 };
 
 static inline const struct rdn_pnode *a64_node(const struct a64_gen *g, rdn_pid p) { return &g->pl->nodes.v[p]; }

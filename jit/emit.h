@@ -8,8 +8,17 @@
 #define RDN_EMIT_H
 #include "jit/plan.h"
 
-/* Offsets in the buffer, [low, end) is used; 0: no such function. groups: one a group of the plan, in the arena. */
-struct rdn_emitted { uint32_t low, end, operands, *groups; };
+/* For names and line tables: from `at` on the code is of that rule of the event, of several or none, or gives the frame back. */
+struct rdn_mark { uint32_t at, rule; };
+#define RDN_MARK_ALL UINT32_MAX
+#define RDN_MARK_LEAVE (UINT32_MAX - 1)
+struct rdn_marks { RDN_VEC(struct rdn_mark) list; };
+static inline void rdn_mark(struct rdn_arena *a, struct rdn_marks *m, uint32_t at, uint32_t rule) {
+    rdn_push_val(a, &m->list, ((struct rdn_mark){at, rule}));
+}
+
+/* Offsets in the buffer, [low, end) is used; 0: no such function. groups: one a group of the plan, in the arena. Marks ascend. */
+struct rdn_emitted { uint32_t low, end, operands, *groups; struct rdn_marks marks; };
 struct rdn_emitter {
     size_t (*guess)(const struct rdn_plan *);            /* bytes that are usually enough */
     /* False: the buffer is too small. The arena keeps what only emission needs. */

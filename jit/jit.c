@@ -71,6 +71,26 @@ void rdn_jit_selfcheck_failed(struct rdn_jit *j) {
     pthread_mutex_unlock(&j->lock);
 }
 
+/* ---- names ---- */
+bool rdn_jit_wants_names(const struct rdn_jit *j) { return j && j->opt.nsinks; }
+
+void rdn_jit_announce(struct rdn_jit *j, const struct rdn_code_row *rows, uint32_t n) {
+    pthread_mutex_lock(&j->lock);
+    for (uint32_t i = 0; i < j->opt.nsinks; i++)
+        j->opt.sinks[i].add(j->opt.sinks[i].ctx, rows, n);
+    pthread_mutex_unlock(&j->lock);
+}
+
+void rdn_jit_withdraw(struct rdn_jit *j, const uint8_t *code, size_t bytes) {
+    if (!rdn_jit_wants_names(j) || !code)
+        return;
+    pthread_mutex_lock(&j->lock);
+    for (uint32_t i = 0; i < j->opt.nsinks; i++)
+        if (j->opt.sinks[i].drop)
+            j->opt.sinks[i].drop(j->opt.sinks[i].ctx, code, bytes);
+    pthread_mutex_unlock(&j->lock);
+}
+
 void rdn_jit_counts(struct rdn_jit *j, struct rdn_jit_counts *ret) {
     pthread_mutex_lock(&j->lock);
     *ret = j->counts;

@@ -39,4 +39,7 @@ bool rdn_jit_make_room(struct rdn_jit *);                /* false: nothing was f
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *);
 void rdn_jit_compiled(struct rdn_jit *, int64_t ns, const char *note);                  /* note: why it fell back, or "" */
 void rdn_jit_selfcheck_failed(struct rdn_jit *);
+bool rdn_jit_wants_names(const struct rdn_jit *);
+void rdn_jit_announce(struct rdn_jit *, const struct rdn_code_row *, uint32_t n);
+void rdn_jit_withdraw(struct rdn_jit *, const uint8_t *code, size_t bytes);
 #endif

@@ -107,6 +107,9 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
         if (ps[e].buf)
             enter(u, &u->events[e], &ps[e]);
     u->emit_us = (uint32_t)((rdn_mono_ns() - t1) / 1000);
+    for (uint32_t e = 0; rdn_jit_wants_names(u->jit) && e < u->ir->nevents; e++)
+        if (ps[e].buf)
+            rdn_unit_name(u, tmp, e, &ps[e].code, u->code.rx + ps[e].at);
     return 0;
 }
 
@@ -144,6 +147,7 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
 void rdn_unit_close(struct rdn_unit *u) {
     if (!u)
         return;
+    rdn_jit_withdraw(u->jit, u->code.rx, u->code.bytes);
     if (u->code_arena)
         rdn_code_drop(u->code_arena, &u->code);
     rdn_code_arena_close(u->code_arena);

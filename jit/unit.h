@@ -38,4 +38,6 @@ struct rdn_unit {
 /* emitter NULL: no code, predicates do all. */
 int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
+/* unit_names.c: tells the sinks of the functions of event e, whose piece [low, end) of the emitter's buffer stands at `code` now. */
+void rdn_unit_name(const struct rdn_unit *, struct rdn_arena *tmp, uint32_t e, const struct rdn_emitted *, const uint8_t *code);
 #endif

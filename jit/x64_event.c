@@ -69,6 +69,7 @@ static void emit_stubs(struct x64_gen *g) {
     for (uint32_t i = 0; i < g->stubs.n; i++) {          /* cold stubs add taint stubs behind themselves */
         uint32_t here = x_pos(&g->b);
         struct x64_stub s = g->stubs.v[i];
+        rdn_mark(g->arena, &g->marks, here, s.kind == X64_NONFINITE || s.is_set || s.target >= g->pl->nrules ? RDN_MARK_ALL : s.target);
         if (s.kind == X64_COLD)
             cold_stub(g, s);
         else if (s.kind == X64_TAINT)
@@ -165,6 +166,7 @@ static bool emit_cond(struct x64_gen *g, const struct rdn_pcond *c, unsigned *re
     g->target_is_set = c->dep != RDN_NO_DEP;
     g->target = g->target_is_set ? c->dep : c->bit;
     *skip = (struct x64_stub){0};
+    rdn_mark(g->arena, &g->marks, x_pos(&g->b), g->target_is_set || c->bit >= g->pl->nrules ? RDN_MARK_ALL : c->bit);
     for (uint32_t i = 0; i < c->njumps; i++)
         x64_skip_unless(g, v[i], skip);
     *ret_reg = c->nclauses > c->njumps ? x64_all_of(g, v + c->njumps, c->nclauses - c->njumps) : X64_NONE;
@@ -264,6 +266,7 @@ static uint32_t start_function(struct x64_gen *g, unsigned align) {
     g->ran_out = false;
     all_free(g);
     uint32_t at = x_pos(&g->b);
+    rdn_mark(g->arena, &g->marks, at, RDN_MARK_ALL);
     x_enter(&g->b);
     if (rdn_fault(CALLEE_SAVED))
         x_mov_rr(&g->b, X_RBX, X_RDI);
@@ -273,14 +276,16 @@ static uint32_t start_function(struct x64_gen *g, unsigned align) {
     return at;
 }
 static void end_function(struct x64_gen *g) {
+    rdn_mark(g->arena, &g->marks, x_pos(&g->b), RDN_MARK_LEAVE);
     x_leave(&g->b);
     emit_stubs(g);
 }
 static uint32_t emit_operands(struct x64_gen *g) {
-    uint32_t at;
+    uint32_t at, marks = g->marks.list.n;
     uint8_t *p = g->b.p;
     for (g->nscratch = SCRATCH_MIN;; g->nscratch = SCRATCH_MAX) {
         g->b.p = p;
+        g->marks.list.n = marks;
         set_done(g, true);
         at = start_function(g, 64);
         finite_test(g, &g->pl->operands);
@@ -293,10 +298,11 @@ static uint32_t emit_operands(struct x64_gen *g) {
 }
 static uint32_t emit_group(struct x64_gen *g, uint32_t i) {
     const struct rdn_pgroup *gr = &g->pl->groups.v[i];
-    uint32_t at;
+    uint32_t at, marks = g->marks.list.n;
     uint8_t *p = g->b.p;
     for (g->nscratch = SCRATCH_MIN;; g->nscratch = g->nscratch + 2 > SCRATCH_MAX ? SCRATCH_MAX : g->nscratch + 2) {
         g->b.p = p;
+        g->marks.list.n = marks;
         at = start_function(g, i ? 16 : 64);
         load_pins(g, gr);
         finite_test(g, gr);
@@ -341,5 +347,6 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
         ret->groups[i] = emit_group(g, i);
     ret->low = g->pool_low & ~63u;
     ret->end = x_pos(&g->b);
+    ret->marks = g->marks;
     return !g->b.full;
 }

@@ -48,6 +48,7 @@ struct x64_gen {
     bool no_cold;                                        /* decimals: overflow taints */
     RDN_VEC(struct x64_jump) jumps;
     RDN_VEC(struct x64_stub) stubs;
+    struct rdn_marks marks;
 };
 #define X64_GPRS (1u << X_RAX | 1u << X_RCX | 1u << X_R8 | 1u << X_R9 | 1u << X_R10 | 1u << X_R11)
 

@@ -69,12 +69,15 @@ typedef struct redan_lane    redan_lane;              /* one evaluating thread a
 /* How rules become machine code. Programs that cannot be changed are set by the environment: REDAN_JIT=arena_mib=8,keep_units=1 goes
  * before what the program says, word by word. */
 typedef struct redan_jit_options {
-  uint32_t size, flags;                               /* no flag yet */
+  uint32_t size, flags;                               /* REDAN_JIT_PERF_MAP | ... */
   uint32_t arena_mib;                                 /* code memory, 1 ... 1024 MiB of addresses; 0: 64 */
   uint32_t keep_units;                                /* rule sets kept for redan_rollback, 1 ... 16; 0: 3 */
   uint32_t selfcheck_us;                              /* for comparing new code with the interpreter, at most 1,000,000; 0: 500 */
 } redan_jit_options;
 #define REDAN_JIT_OPTIONS_INIT { sizeof(redan_jit_options), 0, 0, 0, 0 }
+#define REDAN_JIT_PERF_MAP 1u                         /* write names of machine code to /tmp/perf-PID.map */
+#define REDAN_JIT_JITDUMP 2u                          /* and code, names and lines to jit-PID.dump in $JITDUMPDIR or /tmp */
+#define REDAN_JIT_GDB 4u                              /* and tell an attached debugger */
 
 typedef struct redan_options {
   uint32_t size, flags;                               /* REDAN_PREFAULT */

@@ -13,6 +13,7 @@ HTML comment, where a reader of the page does not see it:
   <!-- exit: N -->        the ```sh block ends with this status (else 0)
   <!-- error: CODE -->    the ```rdn block has this mistake
   <!-- skip: REASON -->   the block is not run
+  <!-- needs: COMMAND --> the block is not run where this fails
 
 ```rdn is checked, and its tests run. ```sh runs with the build's redan first on PATH; a ```text block right behind it is what it
 prints, where … stands for anything in a line, and a line of only … for any lines. ```c is compiled, and run when it has a main.
@@ -33,7 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = '/usr/bin/python3' if os.path.exists('/usr/bin/python3') else 'python3'
 NUMPY = subprocess.run([PYTHON, '-c', 'import numpy'], capture_output=True).returncode == 0
 Block = collections.namedtuple('Block', 'line lang text notes')
-NOTE = re.compile(r'<!--\s*(prelude|file|exit|error|skip)\b:?[ \t]*(.*?)\s*-->', re.S)
+NOTE = re.compile(r'<!--\s*(prelude|file|exit|error|skip|needs)\b:?[ \t]*(.*?)\s*-->', re.S)
 STUB = '''
 class PluginTimeout(BaseException): pass
 def data(name): return memoryview(b"")
@@ -174,6 +175,8 @@ def page(build, text):
                 b.notes.setdefault('skip', 'NumPy is not installed')
             if b.lang == 'sh' and re.search('--plugin|sandbox try', b.text) and not p.can_confine():
                 b.notes.setdefault('skip', 'this machine cannot confine a plugin (redan doctor)')
+            if 'needs' in b.notes and p.run('sh', '-c', b.notes['needs'])[0]:
+                b.notes.setdefault('skip', f'this fails here: {b.notes["needs"]}')
             want = behind.text if behind and behind.lang == 'text' and not behind.notes else None
             yield b.line, b.notes.get('skip', ''), p.block(b, want, prelude)
 
@@ -199,6 +202,7 @@ BROKEN = {
     'json that is none': '```json\n{"a":1}\n{a:1}\n```\n',
     'a block without language': '```\nx\n```\n',
     'text behind nothing': '```text\nx\n```\n',
+    'a block that has what it needs and fails': '<!-- needs: true -->\n```sh\nfalse\n```\n',
     'a skip without reason': '<!-- skip: slow -->\n```sh\ntrue\n```\n',
 }
 GOOD = '''<!-- prelude
@@ -219,6 +223,11 @@ redan test a.rdn
 ```text
 a.rdn: 1 passed, …
 …
+```
+
+<!-- needs: false -->
+```sh
+false
 ```
 '''
 

@@ -45,6 +45,7 @@ static void options(void **state) {
         { { 0 }, "arena_mib=8", NULL }, { { 0 }, "arena_mib=8,keep_units=1", NULL }, { { 0 }, ",selfcheck_us=20,", NULL }, { { 0 }, "", NULL },
         { { 0 }, "arena_mib=0", "REDAN_JIT has 'arena_mib=0', expected 1 to 1024" }, { { 0 }, "arena_mib=8x", "REDAN_JIT has 'arena_mib=8x', expected 1 to 1024" },
         { { 0 }, "arena_mib=-8", "REDAN_JIT has 'arena_mib=-8', expected 1 to 1024" }, { { 0 }, "arena_mib=", "REDAN_JIT has 'arena_mib=', expected 1 to 1024" },
+        { { .flags = REDAN_JIT_GDB }, "gdb", NULL }, { { 0 }, "perf_map=1", "REDAN_JIT has the unknown word 'perf_map=1'" },
         { { 0 }, "arena=8", "REDAN_JIT has the unknown word 'arena=8'" }, { { 0 }, "keep_units", "REDAN_JIT has the unknown word 'keep_units'" },
         { { 0 }, "keep_units=1,selfcheck_us=1000001", "REDAN_JIT has 'selfcheck_us=1000001', expected 1 to 1000000" },
         { { 0 }, "keep_units=1,a_word_of_more_than_sixty_three_letters_that_no_version_of_this_library_knows",
