@@ -55,7 +55,7 @@ def number(x):
 COLUMNS = f'{"":<38}{"redan":>11} {"":<9}{"peer":>14} {"":<29}{"ratio":>9}{"bar":>8}'
 
 
-NS = {'ns': 1, 'us': 1e3, 'ms': 1e6}
+NS = {'ns/path': 1, 'ns': 1, 'us': 1e3, 'ms': 1e6}
 SHORT = {'common-expression-language': 'cel-rust'}
 
 

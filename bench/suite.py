@@ -224,5 +224,55 @@ def windows(r):
     program('windows', 1000, *([] if r.tiny else [1000000]))(r)
 
 
-BENCHES = {'rules': rules, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed, 'windows': windows}
+# ---- kernels ----
+KERNEL_PEER = ROOT / 'bench/peers/kernel_peer.py'
+EUROPEAN = (7.3451, 0.25)                                # Black and Scholes at expiry; many times the error of a million paths
+
+
+class Mojo:
+    """The Mojo program as a player: each slice is a run of it."""
+
+    def __init__(self, p, folder):
+        source, self.program = ROOT / 'bench/peers/mojo/european.mojo', folder / 'european'
+        # It finds its own compiler beside itself, and asks PATH for the linker.
+        r = subprocess.run([str(p.bin / 'mojo'), 'build', str(source), '-o', str(self.program)], capture_output=True, text=True, check=False,
+                           env={**os.environ, 'PATH': f'{p.bin}:{os.environ["PATH"]}'})
+        if r.returncode:
+            raise duel.PlayerError(r.stderr.strip()[-200:] or 'mojo build failed')
+        self.hello = {'form': 'one vector loop', 'value': self.ask('slice')['value']}
+
+    def ask(self, _):
+        ns, value = subprocess.run([str(self.program)], capture_output=True, text=True, check=True).stdout.split()
+        return {'ns': float(ns), 'value': float(value)}
+
+
+def kernel(r):
+    if r.peer('gcc'):
+        for row in r.call('kernel', ROOT, *(['--rounds', 1] if r.tiny else [])):
+            r.row(row)
+    wanted = [p for p in map(r.peer, ('numba', 'mojo')) if p]
+    with duel.Player([r.path('kernel'), ROOT, '--serve']) as own, tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+        for p in wanted:
+            try:
+                if p.name == 'mojo':
+                    kernel_duel(r, own, p, Mojo(p, pathlib.Path(d)))
+                else:
+                    with duel.Player([p.python, KERNEL_PEER, p.name]) as player:
+                        kernel_duel(r, own, p, player)
+            except duel.PlayerError as e:
+                r.skip(f'{p.name}: {e}')
+        if not r.peers:
+            r.figure('kernel/european', min(own.ask('slice')['ns'] for _ in range(duel.ROUNDS)), 'ns/path')
+
+
+def kernel_duel(r, own, p, player):
+    row = {'bench': 'kernel', 'schema': 1, 'set': 'european', 'executor': own.hello['executor'], 'unit': 'ns/path', 'peer': p.name,
+           'peer_form': player.hello['form'], 'note': player.hello['form'], **duel.duel(own, player, 1 if r.tiny else duel.ROUNDS)}
+    row['paths_s'] = round(1e9 / row['ns_min'])
+    value, error = EUROPEAN
+    row['ok'] = all(abs(v - value) < error for v in (own.ask('slice')['value'], player.hello['value']))
+    r.row(row)
+
+
+BENCHES = {'rules': rules, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed, 'windows': windows, 'kernel': kernel}
 

@@ -73,7 +73,7 @@ static int open_kernels(struct rdn_kernel_state *s, const struct rdn_ir *ir) {
         struct kernel *k = &s->kernels[i];
         if (!ir->calls[i].kernel)
             continue;
-        if (s->block && rdn_kplan_build(ir, &ir->calls[i], &s->arena, &k->plan) < 0)
+        if (rdn_kplan_build(ir, &ir->calls[i], &s->arena, &k->plan) < 0)
             return REDAN_E_NOMEM;
         k->layout = layout_of(ir, &ir->calls[i], k->plan);
         s->size = k->layout.total + 64 > s->size ? k->layout.total + 64 : s->size;
@@ -97,6 +97,8 @@ int rdn_kernel_open(const struct rdn_ir *ir, const struct rdn_mem *mem, struct r
         *ret = s;
     return rc;
 }
+
+void rdn_kernel_use(struct rdn_kernel_state *s, const struct rdn_block *block) { s->block = block; }
 
 void rdn_kernel_close(struct rdn_kernel_state *s) {
     if (!s)
@@ -248,7 +250,7 @@ bool rdn_kernel_run(struct rdn_kernel_state *s, const struct rdn_ir *ir, uint32_
     struct rdn_krun r = { ir, c, (void *)(base + l->cols), (void *)(base + l->uniform), (void *)(base + l->cells), (void *)(base + l->ptrs),
                           { base + l->once, l->each - l->once, 0 }, { base + l->each, l->leaves - l->each, 0 }, l->chunk, 0 };
     struct reduction d = { s->block ? s->block : &rdn_block_scalar, (void *)(base + l->leaves), (void *)(base + l->values), 0, 0, false };
-    struct leaf leaf = { .run = &r, .plan = s->kernels[call].plan, .block = s->block, .base = (void *)(base + l->block), .data = base + l->data };
+    struct leaf leaf = { .run = &r, .plan = s->block ? s->kernels[call].plan : NULL, .block = s->block, .base = (void *)(base + l->block), .data = base + l->data };
     run_uniform(&r, args, params);
     if (leaf.plan && !rdn_kplan_begin(leaf.plan, ir, c, leaf.base, r.uniform))
         leaf.plan = NULL;

@@ -78,9 +78,19 @@ static void run_nodes(const struct rdn_ir *ir) {
     }
 }
 
+/* Block functions and reference: the same bits, the same cause. */
+static void run_kernel(struct rdn_kernel_state *ks, const struct rdn_ir *ir, uint32_t c, const struct rdn_cell *args, const struct rdn_cell *params) {
+    struct rdn_cell ret[2] = { { .cause = RDN_DEFINED }, { .cause = RDN_DEFINED } };
+    for (unsigned way = 0; way < 2; way++) {
+        rdn_kernel_use(ks, way ? NULL : rdn_block());
+        rdn_kernel_run(ks, ir, c, args, params, 0, &ret[way]);
+    }
+    must(ret[0].cause == ret[1].cause && (ret[0].cause || ret[0].i == ret[1].i));
+}
+
 static void run_kernels(const struct rdn_ir *ir) {
     struct rdn_kernel_state *ks;
-    struct rdn_cell args[16] = { 0 }, ret, *params = rdn_new_n(ir->arena, struct rdn_cell, ir->nparams + 1);
+    struct rdn_cell args[16] = { 0 }, *params = rdn_new_n(ir->arena, struct rdn_cell, ir->nparams + 1);
     for (uint32_t c = 0; c < ir->ncalls; c++)
         if (ir->calls[c].kernel && ir->calls[c].paths > PATHS)
             return;
@@ -92,8 +102,7 @@ static void run_kernels(const struct rdn_ir *ir) {
         if (ir->calls[c].kernel) {
             for (uint32_t i = 0; i < ir->calls[c].nparams; i++)
                 args[i] = (struct rdn_cell){ .w = ir->calls[c].params[i].type->kind == RDN_K_ARR ? room : NULL };
-            memset(&ret, 0, sizeof ret);
-            rdn_kernel_run(ks, ir, c, args, params, 0, &ret);
+            run_kernel(ks, ir, c, args, params);
         }
     rdn_kernel_close(ks);
 }
