@@ -23,6 +23,7 @@ static inline uint64_t rdn_key_fold_(uint64_t a, uint64_t b) {
     rdn_u128 m = (rdn_u128)a * b;
     return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
+#define RDN_KEY_ODD 0x9fb21c651e98df25u                   /* the factor of a word without a partner */
 static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
     struct rdn_key_secret s = rdn_key_secret_;
     uint64_t h = s.a;
@@ -30,7 +31,7 @@ static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
     for (; i + 2 <= n; i += 2)
         h = rdn_key_fold_(words[i] ^ h, words[i + 1] ^ s.b);
     if (i < n)
-        h = rdn_key_fold_(words[i] ^ h, 0x9fb21c651e98df25u);
+        h = rdn_key_fold_(words[i] ^ h, RDN_KEY_ODD);
     return (h ^ h >> 32) * s.b;
 }
 /* One of many reads of windows (helpers.wasks of jit/exec.h): byte offsets of the key and of the word that gets the value. A value

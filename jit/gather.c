@@ -167,11 +167,15 @@ static __attribute__((noinline)) void make_keys(struct rdn_run *r, const struct 
             key->w[i] = (uint64_t)key_word(row, &l[i]);
         key->hash = rdn_key_hash(key->w, k->words);
     }
-    r->keys_done = true;
 }
 static inline void need_keys(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    if (!r->keys_done)
+    if (r->keys_done)
+        return;
+    r->keys_done = true;
+    if (r->ev->make_keys)
+        r->ev->make_keys(r->block, f->head.row);
+    else
         make_keys(r, &r->ev->steps, f->head.row);
 }
 static inline struct rdn_key_memo *memo_of(struct rdn_key *key) { return (struct rdn_key_memo *)(void *)((uint8_t *)key - RDN_KEY_MEMO); }

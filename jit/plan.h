@@ -95,6 +95,7 @@ struct rdn_pgroup {
     uint32_t input, ninputs;                             /* plan->inputs.v[input ..]: f64 fields and slots it reads, most used first */
 };
 
+struct rdn_steps;
 struct rdn_plan {
     struct rdn_arena *arena;
     const struct rdn_ir *ir; uint32_t event;
@@ -120,12 +121,14 @@ struct rdn_plan {
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
     uint32_t key_bytes;                                  /* of all keys in the block */
+    const struct rdn_steps *steps;                       /* made from it */
 };
 /* The block native code works on (x64: rdi, a64: x0). Offsets in bytes from its start. */
 #define RDN_BLOCK_NOW 0
 #define RDN_BLOCK_FLAGS 8                                /* uint32: RDN_BLOCK_NONFINITE, RDN_BLOCK_TAINT */
 #define RDN_BLOCK_SPILL 16                               /* 24 words of scratch */
-#define RDN_BLOCK_SLOTS (16 + 24 * 8)
+#define RDN_BLOCK_SECRET (16 + 24 * 8)                   /* rdn_key_secret_ */
+#define RDN_BLOCK_SLOTS (RDN_BLOCK_SECRET + 16)
 enum { RDN_BLOCK_NONFINITE = 1, RDN_BLOCK_TAINT = 2 };
 static inline uint32_t rdn_block_slot(uint32_t slot) { return RDN_BLOCK_SLOTS + 8 * slot; }
 static inline uint32_t rdn_block_fired(const struct rdn_plan *p) { return rdn_block_slot(p->nslots); }

@@ -15,6 +15,7 @@
 /* ---- opening ---- */
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 static void open_keys(uint8_t *block, const struct rdn_steps *s) {
+    memcpy(block + RDN_BLOCK_SECRET, &rdn_key_secret_, sizeof rdn_key_secret_);
     for (uint32_t i = 0; i < s->nquick; i++)
         rdn_key_at(block, s->quick[i].at)->words = s->quick[i].words;
 }

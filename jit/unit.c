@@ -27,6 +27,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
         rdn_steps_make(&ev->steps, ev->plan, &u->arena);
+        ev->plan->steps = &ev->steps;
         make_preds(u, ev, tmp);
     }
 }
@@ -34,7 +35,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
 /* Buffers double until the code fits or the limit is reached. */
 static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, struct piece *p, redan_error *reterr) {
     struct rdn_plan *pl = u->events[e].plan;
-    if (!pl->items.n && !pl->groups.n)
+    if (!pl->items.n && !pl->groups.n && !pl->steps->nquick)
         return 0;
     for (p->cap = u->emitter->guess(pl);; p->cap *= 2) {
         if (p->cap > 2 * RDN_UNIT_MAX) {
@@ -83,6 +84,7 @@ static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32
 
 static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct piece *p) {
     ev->operands = entry(u, p, p->code.operands);
+    ev->make_keys = entry(u, p, p->code.keys);
     ev->groups = rdn_new_n(&u->arena, rdn_native *, ev->plan->groups.n + 1);
     for (uint32_t g = 0; g < ev->plan->groups.n; g++)
         ev->groups[g] = entry(u, p, p->code.groups[g]);

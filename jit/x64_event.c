@@ -3,6 +3,7 @@
  *
  * Layout in the buffer: constants, growing down to .low; the two sign masks; then the functions, 64-byte aligned: hot part, ret,
  * stubs, int3. One pass; a function is emitted again with more scratch registers when some rule ran out of them. */
+#include "jit/steps.h"
 #include "jit/x64_gen.h"
 
 enum { POOL_SPARE = 64 * 8, MASK_BYTES = 32, SCRATCH_MIN = 3, SCRATCH_MAX = 8 };
@@ -280,6 +281,13 @@ static void end_function(struct x64_gen *g) {
     x_leave(&g->b);
     emit_stubs(g);
 }
+static uint32_t emit_keys(struct x64_gen *g) {
+    g->nscratch = 0;
+    uint32_t at = start_function(g, 64);
+    x64_keys(g);
+    end_function(g);
+    return at;
+}
 static uint32_t emit_operands(struct x64_gen *g) {
     uint32_t at, marks = g->marks.list.n;
     uint8_t *p = g->b.p;
@@ -340,6 +348,8 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     g->done = rdn_new_n(arena, uint8_t, pl->nodes.n);
     write_masks(g);
     *ret = (struct rdn_emitted){0};
+    if (pl->steps->nquick)
+        ret->keys = emit_keys(g);
     if (pl->items.n)
         ret->operands = emit_operands(g);
     ret->groups = rdn_new_n(arena, uint32_t, pl->groups.n + 1);
