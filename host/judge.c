@@ -36,7 +36,7 @@ static bool in_calendar(void *ctx, uint32_t c, int64_t t) {
     return rdn_cal_open_at(b->rs->cals[c], t, &b->cal_spans[c]);
 }
 
-const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_asks, rdn_win_update };
+const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_asks, rdn_win_put };
 
 /* ---- windows ---- */
 static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint32_t event, const uint8_t *row) {

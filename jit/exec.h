@@ -30,10 +30,10 @@ struct rdn_helpers {
     bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
     void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
         /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
-    /* Of windows in head.wins; NULL: the others do it. wasks reads many without prev (state/window.h); wput enters a value, of which
-     * the low word counts. */
+    /* Of windows in head.wins; NULL: the others do it. wasks reads many without prev (state/window.h); wput enters
+     * a value, of which the low word counts. */
     uint64_t (*wasks)(struct rdn_win *const *, const struct rdn_ask *, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now);
-    bool (*wput)(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
+    void (*wput)(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
 };
 struct rdn_program;
 struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */

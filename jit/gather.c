@@ -397,16 +397,15 @@ static inline bool source(const struct rdn_run *r, const uint8_t *row, const str
     return true;
 }
 /* False: something is undefined or cannot be stored, which is interp's to say. */
-static inline bool put(struct rdn_frame *f, const struct rdn_put *p) {
+static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct rdn_put *p) {
     struct rdn_run *r = f->x;
-    const uint8_t *row = f->head.row;
     int64_t where, span;
     struct rdn_cell c;                                   /* the low word is all that a window takes */
-    if (!source(r, row, &p->where, &where))
+    if (!source(r, f->head.row, &p->where, &where))
         return false;
     if (!where)
         return true;
-    if (!source(r, row, &p->value, &c.i) || !source(r, row, &p->span, &span) || (p->is_float && !isfinite(c.f)))
+    if (!source(r, f->head.row, &p->value, &c.i) || !source(r, f->head.row, &p->span, &span) || (p->is_float && !isfinite(c.f)))
         return false;
     f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, span);
     return true;
@@ -414,15 +413,19 @@ static inline bool put(struct rdn_frame *f, const struct rdn_put *p) {
 uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     struct rdn_run *r = f->x;
     const struct rdn_steps *s = &r->ev->steps;
-    const struct rdn_put *p = s->puts[accepted];
     uint32_t n = s->nputs[accepted], i = from;
     if (!f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || (accepted && !s->accept_quick) || !rdn_native_alive(r))
         return from;
     if (r->ev->plan->items.n)
         rdn_need_items(f);
     need_keys(f);
-    while (i < n && p[i].quick && put(f, &p[i]))
-        i++;
+    for (const struct rdn_put *p = s->puts[accepted] + i; i < n && p->how != RDN_PUT_SLOW; i++, p++) {
+        struct rdn_cell c = {.i = p->value.imm};
+        if (p->how == RDN_PUT_IMM)
+            f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, p->span.imm);
+        else if (!put_any(f, p))
+            break;
+    }
     return i;
 }
 

@@ -13,7 +13,8 @@ struct rdn_quickkey { uint32_t at, word, words; };       /* the key; its words: 
 struct rdn_keyform { uint32_t at; bool quick; };         /* by key of the plan */
 /* A word that is there before the windows change. */
 struct rdn_source { uint8_t load; uint32_t at, bit; int64_t imm; };    /* ITEM: its slot, its taint bit; NONE: imm */
-struct rdn_put { uint32_t window, key; bool quick, is_float; struct rdn_source where, value, span; };   /* where NONE: imm 1 */
+enum { RDN_PUT_SLOW, RDN_PUT_IMM, RDN_PUT_QUICK };       /* the lane's work; value and span are known and there is no where; all there is before */
+struct rdn_put { uint32_t window, key; uint8_t how; bool is_float; struct rdn_source where, value, span; };   /* where NONE: imm 1 */
 struct rdn_rowread { uint32_t table, key, column, columns; };          /* steps->columns[column .. column + columns) */
 struct rdn_rowcolumn { uint32_t column, slot; bool wide, has_els; int64_t els; const struct rdn_gather *of; };
 

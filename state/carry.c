@@ -21,12 +21,12 @@ static void swap_memory(struct rdn_keytab *a, struct rdn_keytab *b) {
 
 /* In order of insertion, then every key is used once more in the old order of use. `to` is empty. */
 static void copy_keys(struct rdn_keytab *to, const struct rdn_keytab *from) {
-    for (uint32_t id = from->ins.head; id != RDN_KT_NONE; id = from->ins.links[id].next) {
+    for (uint32_t id = rdn_kt_next(&from->ins, RDN_KT_NONE); id != RDN_KT_NONE; id = rdn_kt_next(&from->ins, id)) {
         const uint64_t *key = rdn_keytab_key(from, id);
         uint32_t now = rdn_keytab_insert(to, key, rdn_key_hash(key, from->words));
         memcpy(rdn_keytab_state(to, now), rdn_keytab_state(from, id), from->state_bytes);
     }
-    for (uint32_t id = from->lru.head; id != RDN_KT_NONE; id = from->lru.links[id].next) {
+    for (uint32_t id = rdn_kt_next(&from->lru, RDN_KT_NONE); id != RDN_KT_NONE; id = rdn_kt_next(&from->lru, id)) {
         const uint64_t *key = rdn_keytab_key(from, id);
         rdn_keytab_touch(to, rdn_keytab_find(to, key, rdn_key_hash(key, from->words)));
     }

@@ -30,8 +30,8 @@ static struct places place(uint32_t cap, uint32_t words, size_t state_bytes, uns
     p.state_off = (uint32_t)round_up((size_t)words * 8, align);
     p.stride = (uint32_t)round_up(p.state_off + state_bytes, align);
     p.lru = round_up((size_t)p.slots * sizeof(struct rdn_kt_slot), 64);
-    p.ins = p.lru + round_up((size_t)cap * sizeof(struct rdn_kt_link), 64);
-    p.rows = p.ins + round_up((size_t)cap * sizeof(struct rdn_kt_link), 64);
+    p.ins = p.lru + round_up(((size_t)cap + 1) * sizeof(struct rdn_kt_link), 64);
+    p.rows = p.ins + round_up(((size_t)cap + 1) * sizeof(struct rdn_kt_link), 64);
     p.end = p.rows + (size_t)cap * p.stride;
     return p;
 }
@@ -66,7 +66,8 @@ static void *reserve(struct rdn_keytab *t, bool prefault) {
 
 static void forget_all(struct rdn_keytab *t) {
     t->n = t->used = 0;
-    t->free = t->ins.head = t->ins.tail = t->lru.head = t->lru.tail = RDN_KT_NONE;
+    t->free = RDN_KT_NONE;
+    t->ins.links[t->cap] = t->lru.links[t->cap] = (struct rdn_kt_link){ t->cap, t->cap };
     t->last.row = NULL;
 }
 
@@ -80,8 +81,8 @@ int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t s
         return REDAN_E_NOMEM;
     char *base = t->base;
     t->index = (struct rdn_kt_slot *)base;
-    t->lru.links = (struct rdn_kt_link *)(base + p.lru);
-    t->ins.links = (struct rdn_kt_link *)(base + p.ins);
+    t->lru = (struct rdn_kt_list){ (struct rdn_kt_link *)(base + p.lru), cap };
+    t->ins = (struct rdn_kt_list){ (struct rdn_kt_link *)(base + p.ins), cap };
     t->rows = base + p.rows;
     t->shift = words ? 32 - (uint32_t)__builtin_ctz(p.slots) : 0;
     forget_all(t);
@@ -98,12 +99,30 @@ void rdn_keytab_close(struct rdn_keytab *t) {
     t->base = NULL;
 }
 
-/* Most of them are equal: half of their hashes is. */
-bool rdn_keytab_equal_more_(const uint64_t *a, const uint64_t *b, uint32_t words) {
-    for (uint32_t i = 1; i < words; i++)
-        if (a[i] != b[i])
-            return false;
-    return true;
+static inline uint32_t find(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    if (t->words == 0)                                   /* a window without keys has one row */
+        return rdn_keytab_next(t, RDN_KT_NONE);
+    uint32_t tag = (uint32_t)(hash >> 32);
+    for (uint32_t i = tag >> t->shift;; i = (i + 1) & t->mask) {
+        struct rdn_kt_slot s = t->index[i];
+        if (s.id1 == 0)
+            return RDN_KT_NONE;
+        if (s.tag == tag && rdn_keytab_equal_(rdn_keytab_key(t, s.id1 - 1), words, t->words))
+            return s.id1 - 1;
+    }
+}
+
+uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) { return find(t, words, hash); }
+
+char *rdn_keytab_look(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    struct rdn_kt_last last = t->last;
+    if (last.hash == hash && last.row && (!t->words || rdn_keytab_equal_((const uint64_t *)(const void *)last.row, words, t->words)))
+        return last.row;
+    uint32_t id = find(t, words, hash);
+    if (id == RDN_KT_NONE)
+        return NULL;
+    t->last = (struct rdn_kt_last){ hash, t->rows + (size_t)id * t->stride, id };
+    return t->last.row;
 }
 
 uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
@@ -160,7 +179,7 @@ void rdn_keytab_remove(struct rdn_keytab *t, uint32_t id) {
 void rdn_keytab_clear(struct rdn_keytab *t) {
     if (t->words && t->n < t->mask / 16)
         while (t->n)
-            rdn_keytab_remove(t, t->ins.head);
+            rdn_keytab_remove(t, rdn_keytab_next(t, RDN_KT_NONE));
     else if (t->n && t->words)
         memset(t->index, 0, ((size_t)t->mask + 1) * sizeof *t->index);
     forget_all(t);

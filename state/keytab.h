@@ -21,15 +21,16 @@
 #define RDN_KT_NONE UINT32_MAX
 struct rdn_kt_slot { uint32_t id1, tag; };               /* id + 1, 0: empty; upper half of the hash */
 struct rdn_kt_link { uint32_t prev, next; };
-struct rdn_kt_list { uint32_t head, tail; struct rdn_kt_link *links; };
+struct rdn_kt_list { struct rdn_kt_link *links; uint32_t end; };   /* a ring: links[end] holds the first (next) and the last (prev) */
+struct rdn_kt_last { uint64_t hash; char *row; uint32_t id; };
 struct rdn_keytab {
     struct rdn_kt_slot *index;
     char *rows;                                          /* key words, then the state at state_off */
     uint32_t words, state_off, stride, state_bytes;
     uint32_t cap, n, used, free;                         /* used: ids handed out so far; free: head of removed ids */
     uint32_t mask, shift;                                /* of the index */
-    struct rdn_kt_list ins, lru;                         /* head: first inserted, least recently used */
-    struct { uint64_t hash; char *row; uint32_t id; } last;   /* of the last look; row NULL: none, or it is gone */
+    struct rdn_kt_list ins, lru;                         /* first: first inserted, least recently used */
+    struct rdn_kt_last last;                             /* of the last look; row NULL: none, or it is gone */
     const struct rdn_mem *mem;
     void *base; size_t bytes; bool mapped;
 };
@@ -48,43 +49,40 @@ static inline void *rdn_keytab_state(const struct rdn_keytab *t, uint32_t id) { 
 static inline const uint64_t *rdn_keytab_key(const struct rdn_keytab *t, uint32_t id) {
     return (const uint64_t *)(t->rows + (size_t)id * t->stride);
 }
-/* The id inserted after this one; the first one for RDN_KT_NONE. */
-static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) {
-    return id == RDN_KT_NONE ? t->ins.head : t->ins.links[id].next;
+/* The id behind this one in a list; the first one for RDN_KT_NONE. RDN_KT_NONE at the end. */
+static inline uint32_t rdn_kt_next(const struct rdn_kt_list *l, uint32_t id) {
+    uint32_t next = l->links[id == RDN_KT_NONE ? l->end : id].next;
+    return next == l->end ? RDN_KT_NONE : next;
 }
+static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) { return rdn_kt_next(&t->ins, id); }
 
-bool rdn_keytab_equal_more_(const uint64_t *a, const uint64_t *b, uint32_t words);
 static inline bool rdn_keytab_equal_(const uint64_t *a, const uint64_t *b, uint32_t words) {
-    return a[0] == b[0] && (words == 1 || rdn_keytab_equal_more_(a, b, words));
+    if (a[0] != b[0])
+        return false;
+    for (uint32_t i = 1; i < words; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
 }
 
-static inline uint32_t rdn_keytab_find(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    if (t->words == 0)                                   /* a window without keys has one row */
-        return t->ins.head;
+uint32_t rdn_keytab_find(const struct rdn_keytab *, const uint64_t *words, uint64_t hash);
+
+/* The row, its id in t->last.id; or NULL. What was looked for last, an event that has updated it often reads. */
+char *rdn_keytab_look(struct rdn_keytab *, const uint64_t *words, uint64_t hash);
+/* The same where it is cheap: the last one again, or a key of one word that stands where it should. NULL says nothing. */
+static inline char *rdn_keytab_near(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
+    if (t->last.hash == hash)
+        return t->last.row && t->words && rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words) ? t->last.row : NULL;
     uint32_t tag = (uint32_t)(hash >> 32);
-    for (uint32_t i = tag >> t->shift;; i = (i + 1) & t->mask) {
-        struct rdn_kt_slot s = t->index[i];
-        if (s.id1 == 0)
-            return RDN_KT_NONE;
-        if (s.tag == tag && rdn_keytab_equal_(rdn_keytab_key(t, s.id1 - 1), words, t->words))
-            return s.id1 - 1;
-    }
-}
-
-/* Is it the row of the last look? */
-static inline bool rdn_keytab_again(const struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    return t->last.hash == hash && t->last.row && (t->words == 0 || rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words));
-}
-/* The row, its id in t->last.id; or NULL. */
-static inline char *rdn_keytab_look(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    if (rdn_keytab_again(t, words, hash))
-        return t->last.row;
-    uint32_t id = rdn_keytab_find(t, words, hash);
-    if (id == RDN_KT_NONE)
+    if (t->words != 1)
+        return NULL;
+    struct rdn_kt_slot s = t->index[tag >> t->shift];
+    char *row = t->rows + (size_t)(s.id1 - 1) * t->stride;
+    if (s.tag != tag || !s.id1 || *(const uint64_t *)(const void *)row != words[0])
         return NULL;
     t->last.hash = hash;
-    t->last.id = id;
-    return t->last.row = t->rows + (size_t)id * t->stride;
+    t->last.id = s.id1 - 1;
+    return t->last.row = row;
 }
 
 static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {
@@ -94,16 +92,17 @@ static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash
 
 static inline void rdn_kt_unlink_(struct rdn_kt_list *l, uint32_t id) {
     struct rdn_kt_link k = l->links[id];
-    *(k.prev == RDN_KT_NONE ? &l->head : &l->links[k.prev].next) = k.next;
-    *(k.next == RDN_KT_NONE ? &l->tail : &l->links[k.next].prev) = k.prev;
+    l->links[k.prev].next = k.next;
+    l->links[k.next].prev = k.prev;
 }
 static inline void rdn_kt_append_(struct rdn_kt_list *l, uint32_t id) {
-    l->links[id] = (struct rdn_kt_link){ l->tail, RDN_KT_NONE };
-    *(l->tail == RDN_KT_NONE ? &l->head : &l->links[l->tail].next) = id;
-    l->tail = id;
+    uint32_t last = l->links[l->end].prev;
+    l->links[id] = (struct rdn_kt_link){ last, l->end };
+    l->links[last].next = id;
+    l->links[l->end].prev = id;
 }
 static inline void rdn_keytab_touch(struct rdn_keytab *t, uint32_t id) {
-    if (t->lru.tail == id)
+    if (t->lru.links[id].next == t->lru.end)
         return;
     rdn_kt_unlink_(&t->lru, id);
     rdn_kt_append_(&t->lru, id);

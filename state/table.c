@@ -125,7 +125,7 @@ bool rdn_tab_carry(struct rdn_tab *to, const struct rdn_tab *from) {
     if (!same_shape(to->def, from->def) || from->rows.n > to->rows.cap)
         return false;
     rdn_keytab_clear(&to->rows);
-    for (uint32_t id = from->rows.ins.head; id != RDN_KT_NONE; id = rdn_keytab_next(&from->rows, id)) {
+    for (uint32_t id = rdn_keytab_next(&from->rows, RDN_KT_NONE); id != RDN_KT_NONE; id = rdn_keytab_next(&from->rows, id)) {
         const uint64_t *key = rdn_keytab_key(&from->rows, id);
         uint32_t copy = rdn_keytab_insert(&to->rows, key, rdn_key_hash(key, from->rows.words));
         copy_row(to->def, rdn_keytab_state(&to->rows, copy), rdn_keytab_state(&from->rows, id));

@@ -125,12 +125,13 @@ static __attribute__((noinline)) struct rdn_word ask_far(struct rdn_win *w, cons
     return (struct rdn_word){ c.i, c.cause };
 }
 
-/* What an event has just updated it mostly reads: no look at the index then. Windows that hold no key are common, too. */
+/* Windows that hold no key are common. */
 static inline struct rdn_word ask(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
     if (!w->tab.n)
         return (struct rdn_word){ 0, w->warmup ? RDN_CAUSE_COLD : RDN_DEFINED };
-    if (!k->absent && rdn_keytab_again(&w->tab, k->w, k->hash))
-        return w->ops->word(w, w->tab.last.row + w->tab.state_off, now);
+    char *row = rdn_keytab_near(&w->tab, k->w, k->hash);
+    if (row && !k->absent)
+        return w->ops->word(w, row + w->tab.state_off, now);
     return ask_far(w, k, now);
 }
 
@@ -152,7 +153,7 @@ uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *a, uint
 static void *admit(struct rdn_win *w, const struct rdn_key *k, int64_t now) {
     struct rdn_keytab *t = &w->tab;
     if (t->n >= t->cap) {
-        uint32_t victim = w->def->evict == RDN_EVICT_OLDEST ? t->ins.head : t->lru.head;
+        uint32_t victim = rdn_kt_next(w->def->evict == RDN_EVICT_OLDEST ? &t->ins : &t->lru, RDN_KT_NONE);
         if (w->def->evict == RDN_EVICT_NONE && !(w->ops->dead && w->ops->dead(w, rdn_keytab_state(t, victim), now))) {
             w->count.refused++;
             return NULL;
@@ -181,6 +182,21 @@ bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, con
     rdn_keytab_touch(&w->tab, w->tab.last.id);
     w->ops->update(w, row + w->tab.state_off, now, val, span);
     return true;
+}
+
+static __attribute__((noinline)) void put_far(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+    rdn_win_update(w, k, now, val, span);
+}
+/* No call but the last one, so that this path saves no register. */
+void rdn_win_put(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+    struct rdn_keytab *t = &w->tab;
+    char *row = rdn_keytab_near(t, k->w, k->hash);
+    if (__builtin_expect(!row || k->absent, 0)) {
+        put_far(w, k, now, val, span);
+        return;
+    }
+    rdn_keytab_touch(t, t->last.id);
+    w->ops->update(w, row + t->state_off, now, val, span);
 }
 
 void rdn_win_skip(struct rdn_win *w) { w->count.skipped++; }
@@ -227,17 +243,6 @@ void rdn_win_keep(const struct rdn_win *w, void *slot, const struct rdn_cell *c)
         memcpy(slot, &c->f, 8);
         return;
     }
-    int64_t v = rdn_win_int(w, c);
+    int64_t v = rdn_win_int(c);
     memcpy(slot, &v, 8);
-}
-
-void rdn_win_put_kept(const struct rdn_win *w, struct rdn_cell *ret, const void *slot) {
-    if (w->vkind == RDN_K_STR) {
-        memcpy(&ret->t.len, slot, 4);
-        ret->t.p = (const char *)slot + 4;
-    } else if (w->vkind == RDN_K_FLOAT) {
-        ret->f = rdn_load_f64(slot);
-    } else {
-        rdn_win_put_int(w, ret, rdn_load_i64(slot));
-    }
 }

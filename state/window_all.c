@@ -38,7 +38,7 @@ static inline void add_least(struct rdn_win *w, struct all_state *s, const struc
             s->f[0] = val->f;
         return;
     }
-    int64_t v = rdn_win_int(w, val);
+    int64_t v = rdn_win_int(val);
     if (s->n == 1 || (k == MIN ? v < s->i[0] : v > s->i[0]))
         s->i[0] = v;
 }
@@ -70,7 +70,7 @@ static inline void update(struct rdn_win *w, void *st, int64_t now, const struct
         if (is_float(w))
             add_float(s->f, val->f);
         else
-            s->wide = rdn_wide_of(rdn_wide_get(s->wide) + rdn_win_int(w, val));
+            s->wide = rdn_wide_of(rdn_wide_get(s->wide) + rdn_win_int(val));
         return;
     case MIN: case MAX:
         add_least(w, s, val, k);
@@ -124,7 +124,7 @@ static inline void read_value(struct rdn_win *w, void *st, struct rdn_cell *ret,
         if (is_float(w))
             ret->f = s->f[1] - s->f[0];
         else
-            rdn_win_put_delta(w, ret, s->i[0], s->i[1]);
+            rdn_win_put_delta(ret, s->i[0], s->i[1]);
         return;
     case EWMA:
         ret->f = ((struct ewma_state *)st)->v;

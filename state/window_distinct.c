@@ -39,7 +39,7 @@ static uint64_t value_hash(const struct rdn_win *w, const struct rdn_cell *c) {
         memcpy(&bits, &f, sizeof bits);
         return rdn_mix64(bits);
     default:
-        return rdn_mix64((uint64_t)rdn_win_int(w, c));
+        return rdn_mix64((uint64_t)rdn_win_int(c));
     }
 }
 

@@ -58,22 +58,15 @@ struct rdn_wide { uint64_t lo; int64_t hi; };
 static inline rdn_i128 rdn_wide_get(struct rdn_wide w) { return (rdn_i128)((rdn_u128)(uint64_t)w.hi << 64 | w.lo); }
 static inline struct rdn_wide rdn_wide_of(rdn_i128 v) { return (struct rdn_wide){ (uint64_t)v, (int64_t)(v >> 64) }; }
 
-static inline int64_t rdn_win_int(const struct rdn_win *w, const struct rdn_cell *c) {
-    return w->vkind == RDN_K_DEC ? (int64_t)c->d : c->i;
-}
+/* A stored decimal fits its low word. */
+static inline int64_t rdn_win_int(const struct rdn_cell *c) { return c->i; }
 /* int and dec become double on entry (10.5). */
 static inline double rdn_win_float(const struct rdn_win *w, const struct rdn_cell *c) {
     if (w->vkind == RDN_K_FLOAT)
         return c->f;
     if (w->vkind == RDN_K_INT)
         return (double)c->i;
-    return (double)(int64_t)c->d / w->pow10;             /* float(dec) of a stored mantissa */
-}
-static inline void rdn_win_put_int(const struct rdn_win *w, struct rdn_cell *ret, int64_t v) {
-    if (w->rdec)
-        ret->d = v;
-    else
-        ret->i = v;
+    return (double)c->i / w->pow10;                      /* float(dec) of a stored mantissa */
 }
 /* int and dur sums, and every delta, are undefined outside int64; sums of decimals keep 128 bits. */
 static inline void rdn_win_put_wide(const struct rdn_win *w, struct rdn_cell *ret, rdn_i128 v) {
@@ -84,12 +77,12 @@ static inline void rdn_win_put_wide(const struct rdn_win *w, struct rdn_cell *re
     else
         ret->cause = RDN_CAUSE_OVERFLOW;
 }
-static inline void rdn_win_put_delta(const struct rdn_win *w, struct rdn_cell *ret, int64_t first, int64_t last) {
+static inline void rdn_win_put_delta(struct rdn_cell *ret, int64_t first, int64_t last) {
     int64_t v;
     if (__builtin_sub_overflow(last, first, &v))
         ret->cause = RDN_CAUSE_OVERFLOW;
     else
-        rdn_win_put_int(w, ret, v);
+        ret->d = v;                                      /* and .i */
 }
 static inline double rdn_win_avg(const struct rdn_win *w, rdn_i128 s, uint64_t n) {
     return (w->vkind == RDN_K_DEC ? rdn_dec_to_f64(s, w->scale) : rdn_i128_to_f64(s)) / (double)n;
@@ -105,12 +98,19 @@ void rdn_win_spread(const struct rdn_win *, struct rdn_cell *ret, double mean, d
 
 /* Kept values: 8 bytes of an integer or a double, or for str(n) the length and the bytes. */
 void rdn_win_keep(const struct rdn_win *, void *slot, const struct rdn_cell *);
-void rdn_win_put_kept(const struct rdn_win *, struct rdn_cell *ret, const void *slot);
 static inline uint32_t rdn_win_vsize(const struct rdn_type *t) {
     return t && t->kind == RDN_K_STR ? 4 + (t->n + 3u) / 4 * 4 : 8;
 }
 static inline int64_t rdn_load_i64(const void *p) { int64_t v; memcpy(&v, p, sizeof v); return v; }
 static inline double rdn_load_f64(const void *p) { double v; memcpy(&v, p, sizeof v); return v; }
+static inline void rdn_win_put_kept(const struct rdn_win *w, struct rdn_cell *ret, const void *slot) {
+    if (__builtin_expect(w->vkind == RDN_K_STR, 0)) {
+        memcpy(&ret->t.len, slot, 4);
+        ret->t.p = (const char *)slot + 4;
+    } else {
+        ret->d = rdn_load_i64(slot);                     /* a double's bits, too */
+    }
+}
 
 /* Pane of a time, floor(now / width), remembering the pane used last: a division costs more than the rest of an update. */
 #define RDN_PANE_OF(cache, now)                                                                     \

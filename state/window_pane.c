@@ -135,9 +135,9 @@ static inline bool depends_on_order(const struct rdn_win *w, enum acc k) {
     return k == MIN || k == MAX || k == SPREAD || ((k == SUM || k == AVG) && is_float(w));
 }
 
-static inline void advance(struct rdn_win *w, struct pane_state *s, int64_t now, enum acc k) {
+static __attribute__((noinline)) void move_on(struct rdn_win *w, struct pane_state *s, int64_t now, enum acc k) {
     int64_t q = RDN_PANE_OF(w->pane, now);
-    if (__builtin_expect(q <= s->head, 1))
+    if (q <= s->head)
         return;
     uint64_t d = (uint64_t)q - (uint64_t)s->head;
     s->head = q;
@@ -159,6 +159,12 @@ static inline void advance(struct rdn_win *w, struct pane_state *s, int64_t now,
         recompute(w, s, k);
 }
 
+/* To the pane of now. No call in the common case, the pane used last: it saves no registers. */
+static inline void advance(struct rdn_win *w, struct pane_state *s, int64_t now, enum acc k) {
+    if (__builtin_expect((uint64_t)now - w->pane.lo >= w->pane.width || w->pane.q > s->head, 0))
+        move_on(w, s, now, k);
+}
+
 static inline void add_spread(double f[2], double x, uint64_t n) {
     double d = x - f[0];
     f[0] = f[0] + d / (double)n;
@@ -171,7 +177,7 @@ static inline void add_least(const struct rdn_win *w, void *m, const struct rdn_
         if (first || (k == MIN ? x < y : x > y))
             memcpy(m, &x, 8);
     } else {
-        int64_t x = rdn_win_int(w, val), y = rdn_load_i64(m);
+        int64_t x = rdn_win_int(val), y = rdn_load_i64(m);
         if (first || (k == MIN ? x < y : x > y))
             memcpy(m, &x, 8);
     }
@@ -195,7 +201,7 @@ static inline void add_pane(struct rdn_win *w, char *v, uint32_t n, const struct
             f[0] = rdn_load_f64(v) + val->f;
             memcpy(v, f, 8);
         } else {
-            add_wide(v, rdn_win_int(w, val));
+            add_wide(v, rdn_win_int(val));
         }
         return;
     case MIN: case MAX:
@@ -222,7 +228,7 @@ static inline void add_total(struct rdn_win *w, struct pane_state *s, const stru
         if (is_float(w))
             s->t.f[0] = s->t.f[0] + val->f;
         else
-            s->t.wide = rdn_wide_of(rdn_wide_get(s->t.wide) + rdn_win_int(w, val));
+            s->t.wide = rdn_wide_of(rdn_wide_get(s->t.wide) + rdn_win_int(val));
         return;
     case MIN: case MAX:
         add_least(w, &s->t, val, s->n == 0, k);
@@ -303,7 +309,7 @@ static inline void read_value(struct rdn_win *w, struct pane_state *s, struct rd
         if (is_float(w))
             ret->f = rdn_load_f64((char *)s + w->off[NEWEST]) - rdn_load_f64(oldest(w, s));
         else
-            rdn_win_put_delta(w, ret, rdn_load_i64(oldest(w, s)), rdn_load_i64((char *)s + w->off[NEWEST]));
+            rdn_win_put_delta(ret, rdn_load_i64(oldest(w, s)), rdn_load_i64((char *)s + w->off[NEWEST]));
         return;
     }
 }

@@ -164,7 +164,7 @@ static inline void read_value(struct rdn_win *w, struct ring_state *s, uint32_t 
         if (is_float(w))
             ret->f = rdn_load_f64(values_of(w, s) + (size_t)slot_back(w, s, 0) * 8) - rdn_load_f64(v);
         else
-            rdn_win_put_delta(w, ret, rdn_load_i64(v), rdn_load_i64(values_of(w, s) + (size_t)slot_back(w, s, 0) * 8));
+            rdn_win_put_delta(ret, rdn_load_i64(v), rdn_load_i64(values_of(w, s) + (size_t)slot_back(w, s, 0) * 8));
         return;
     }
 }

@@ -25,11 +25,11 @@ static void agree(const struct rdn_keytab *t, const struct plain *p, uint32_t n,
     check(t->n == n, "step %lu: %u keys, not %u", (unsigned long)step, t->n, n);
     int first = least(p, p->born), idle = least(p, p->used);
     if (n == 0) {
-        check(t->ins.head == RDN_KT_NONE && t->lru.head == RDN_KT_NONE, "step %lu: lists of an empty table", (unsigned long)step);
+        check(rdn_kt_next(&t->ins, RDN_KT_NONE) == RDN_KT_NONE && rdn_kt_next(&t->lru, RDN_KT_NONE) == RDN_KT_NONE, "step %lu: lists of an empty table", (unsigned long)step);
         return;
     }
-    check(*rdn_keytab_key(t, t->ins.head) == p->key[first], "step %lu: oldest", (unsigned long)step);
-    check(*rdn_keytab_key(t, t->lru.head) == p->key[idle], "step %lu: idlest", (unsigned long)step);
+    check(*rdn_keytab_key(t, rdn_kt_next(&t->ins, RDN_KT_NONE)) == p->key[first], "step %lu: oldest", (unsigned long)step);
+    check(*rdn_keytab_key(t, rdn_kt_next(&t->lru, RDN_KT_NONE)) == p->key[idle], "step %lu: idlest", (unsigned long)step);
     uint64_t last = 0;
     uint32_t seen = 0;
     for (uint32_t id = rdn_keytab_next(t, RDN_KT_NONE); id != RDN_KT_NONE; id = rdn_keytab_next(t, id), seen++) {
@@ -97,7 +97,7 @@ static void no_decay(void **state) {
     assert_int_equal(rdn_keytab_open(&t, 1000, 1, 8, 8, &rdn_libc_mem, false), 0);
     for (uint64_t k = 0; k < 200000; k++) {
         if (t.n == t.cap)
-            rdn_keytab_remove(&t, t.lru.head);
+            rdn_keytab_remove(&t, rdn_kt_next(&t.lru, RDN_KT_NONE));
         rdn_keytab_insert(&t, &k, rdn_key_hash(&k, 1));
     }
     uint32_t filled = 0;
