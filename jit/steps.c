@@ -131,8 +131,8 @@ static struct rdn_put put_of(const struct making *m, uint32_t window) {
     if (good)
         p.key = m->s->keys[wp->key].at;
     good = good && source_of(m, &wp->where, 1, &p.where) && source_of(m, &wp->value, 1, &p.value) && source_of(m, &wp->span, 0, &p.span);
-    bool imm = p.where.load == RDN_LOAD_NONE && p.value.load == RDN_LOAD_NONE && p.span.load == RDN_LOAD_NONE && !p.is_float;
-    p.how = !good ? RDN_PUT_SLOW : imm ? RDN_PUT_IMM : RDN_PUT_QUICK;
+    bool constant = p.where.load == RDN_LOAD_NONE && p.value.load == RDN_LOAD_NONE && p.span.load == RDN_LOAD_NONE;
+    p.how = !good ? RDN_PUT_SLOW : constant && p.where.imm && !p.is_float ? RDN_PUT_IMM : RDN_PUT_QUICK;
     return p;
 }
 static void make_puts(struct making *m, bool accepted, const uint32_t *windows, uint32_t n) {
