@@ -28,6 +28,7 @@ static inline uint32_t rdn_fpmode_get(void) {
     __asm__ volatile("mrs %0, fpcr" : "=r"(v));
     return (uint32_t)v;
 }
+static inline void rdn_fpmode_store(uint32_t *ret) { *ret = rdn_fpmode_get(); }
 static inline void rdn_fpmode_set(uint32_t v) { __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)v) : "memory"); }
 static inline bool rdn_fpmode_ok(uint32_t v) { return (v & RDN_FPMODE_MASK) == RDN_FPMODE; }
 #else

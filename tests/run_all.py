@@ -5,8 +5,9 @@
   run_all.py [SETUP…] [--only NAME…]
 
 Set-ups: release (every test), clang and asan (all but suites release and conform; asan also those in suite asan), tsan
-(suite tsan), fuzz (tests/fuzz/run_fuzz.py, 20 s a target), faults (jit alone, with planted faults that its checks must find).
-A test counts as what its output says (cmocka, or a last line `N passed, N failed`), else as one. Exit 77 is a skip and is listed with the last line the test printed.
+(suite tsan), fuzz (tests/fuzz/run_fuzz.py, 20 s a target), faults (jit alone, with planted faults that its checks must find), a64
+(cross-built for aarch64, under qemu-user: tests/cross). A test counts as what its output says (cmocka, or a last line `N passed,
+N failed`), else as one. Exit 77 is a skip and is listed with the last line the test printed.
 The last line is `N passed, N failed`; the exit status is 0 only if nothing failed."""
 import argparse
 import collections
@@ -19,7 +20,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SETUPS = ('release', 'clang', 'asan', 'tsan', 'fuzz', 'faults')
+SETUPS = ('release', 'clang', 'asan', 'tsan', 'fuzz', 'faults', 'a64')
 SLOWER = {'asan': 4, 'tsan': 8}            # sanitizers stretch every time limit
 SANITIZERS = {
     'ASAN_OPTIONS': 'halt_on_error=1:abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1',
@@ -30,7 +31,7 @@ Count = collections.namedtuple('Count', 'passed failed skipped')      # skipped:
 
 
 def belongs(setup, suites):
-    if setup == 'release':
+    if setup in ('release', 'a64'):        # a cross build has only what belongs on it
         return True
     if setup == 'tsan':
         return 'tsan' in suites
@@ -131,7 +132,12 @@ def run_setup(setup, totals, only, env):
         return
     print(f'== {setup}: build', flush=True)
     begun = time.monotonic()
-    if subprocess.run([ROOT / 'dev', 'build', setup], env=env).returncode != 0:
+    r = subprocess.run([ROOT / 'dev', 'build', setup], env=env, stdout=subprocess.PIPE, text=True)
+    print(r.stdout, end='', flush=True)
+    if r.returncode == 77:
+        totals.add(setup, 'build', set(), 77, r.stdout)
+        return
+    if r.returncode != 0:
         totals.add(setup, 'build', set(), 1, 'the build failed')
         return
     print(f'== {setup}: tests', flush=True)

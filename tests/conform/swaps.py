@@ -69,6 +69,7 @@ def main():
     shared = product.find_shared()
     model = [sys.executable, shared / 'reference/redan_model.py']
     print(f'first seed {first}')
+    backends = [b for b in ('interp', 'table', 'x64', 'a64') if not product.usable(redan, b)]
     passed = failed = kept = cold = 0
     for seed in range(first, first + count):
         rng = random.Random(seed)
@@ -90,9 +91,7 @@ def main():
             n = sorted(rng.randrange(events + 1) for _ in 'ab')
             swaps = ['--swap', f'{d}/a.rdn@{n[0]}', '--swap', f'{d}/b.rdn@{n[1]}']
             lanes = ['--lanes', rng.choice([2, 3, 7])] if 'partition by' in text else []
-            backend = ['--backend', rng.choice(['interp', 'table', 'x64'])]
-            if product.usable(redan, 'x64'):
-                backend = []
+            backend = ['--backend', rng.choice(backends)]
             bad = False
             for what, args in (('swap', ['run', d / 'rules.rdn', d / 'events.jsonl', '--full', '--state', *swaps]), ('lanes', ['run', d / 'rules.rdn', d / 'events.jsonl', '--full', *lanes, *swaps]),
                                ('explain', ['explain', d / 'rules.rdn', d / 'events.jsonl'])):
