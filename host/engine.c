@@ -341,25 +341,24 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
 int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *act, uint64_t *ret_generation, redan_error *reterr) {
     redan_activation a = REDAN_ACTIVATION_INIT;
     int rc = rs ? rdn_options_copy(&a, act, 0, "redan_activation", reterr) : rdn_fail(reterr, INVAL, "", "no rule set");
-    if (rc == 0)
-        rc = rdn_engine_alive(e, reterr);
     if (rc < 0)
         return rc;
     rdn_tag_setup_begin(e, "redan_activate");
     pthread_mutex_lock(&e->lock);
-    rc = activate(e, rs, a.expect, false, ret_generation, reterr);
+    rc = rdn_engine_alive(e, reterr);
+    if (rc == 0)
+        rc = activate(e, rs, a.expect, false, ret_generation, reterr);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;
 }
 
 int redan_rollback(redan_engine *e, uint64_t *ret_generation, redan_error *reterr) {
-    int rc = rdn_engine_alive(e, reterr);
-    if (rc < 0)
-        return rc;
     rdn_tag_setup_begin(e, "redan_rollback");
     pthread_mutex_lock(&e->lock);
-    rc = e->nhistory ? activate(e, e->history[0], 0, true, ret_generation, reterr)
+    int rc = rdn_engine_alive(e, reterr);
+    if (rc == 0)
+        rc = e->nhistory ? activate(e, e->history[0], 0, true, ret_generation, reterr)
                          : rdn_fail(reterr, INVAL, "R3010", "no earlier rule set to go back to");
     if (rc == 0) {
         rdn_ruleset_unref(e->history[0]);

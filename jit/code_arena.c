@@ -141,8 +141,7 @@ static size_t first_fit(const struct rdn_code_arena *a, size_t units) {
 static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, struct rdn_code *ret, redan_error *reterr) {
     size_t units = (bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT, at = first_fit(a, units);
     if (at == SIZE_MAX)
-        return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %zu MiB in %zu rule sets; raise jit.arena_mib or lower jit.keep_units",
-                        (double)a->used / (1 << 20), a->bytes >> 20, a->pieces);
+        return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %zu MiB in %zu pieces", (double)a->used / (1 << 20), a->bytes >> 20, a->pieces);
     uint8_t *w = a->rw + at * RDN_CODE_UNIT;
     bool reused = memchr(a->dirty + at, 1, units) != NULL;
     memcpy(w, code, bytes);

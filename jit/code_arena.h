@@ -39,7 +39,7 @@ void rdn_code_arena_close(struct rdn_code_arena *);
 struct rdn_code_arena *rdn_code_arena_ref(struct rdn_code_arena *);  /* one user more */
 enum rdn_code_kind rdn_code_arena_kind(const struct rdn_code_arena *);
 
-/* FULL with R2103 `code arena full: 61.2 of 64 MiB in 4 rule sets; ...`; CLOSED with R2108 in a forked child. */
+/* FULL with R2103 `code arena full: 61.2 of 64 MiB in 4 pieces`; CLOSED with R2108 in a forked child. */
 int  rdn_code_put(struct rdn_code_arena *, const void *code, size_t bytes, struct rdn_code *ret, redan_error *);
 void rdn_code_drop(struct rdn_code_arena *, struct rdn_code *);      /* takes a zero one too; zeroes it */
 struct rdn_code_use { size_t used, bytes, pieces; };                 /* in whole units, of bytes; pieces put and not dropped */

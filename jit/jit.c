@@ -34,7 +34,6 @@ void rdn_jit_close(struct rdn_jit *j) {
     rdn_free(&mem, j, sizeof *j);
 }
 
-bool rdn_jit_make_room(struct rdn_jit *j) { return j && j->opt.make_room && j->opt.make_room(j->opt.ctx); }
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *j) { return j ? j->opt.selfcheck_us : rdn_selfcheck_us; }
 
 int rdn_jit_arena(struct rdn_jit *j, struct rdn_code_arena **ret, redan_error *reterr) {
@@ -71,6 +70,28 @@ void rdn_jit_selfcheck_failed(struct rdn_jit *j) {
     pthread_mutex_unlock(&j->lock);
 }
 
+void rdn_jit_unit(struct rdn_jit *j, int one) {
+    if (!j)
+        return;
+    pthread_mutex_lock(&j->lock);
+    j->counts.units += (uint64_t)(int64_t)one;
+    pthread_mutex_unlock(&j->lock);
+}
+
+int rdn_jit_put(struct rdn_jit *j, struct rdn_code_arena *a, const void *code, size_t bytes, struct rdn_code *ret, redan_error *reterr) {
+    for (;;) {
+        int rc = rdn_code_put(a, code, bytes, ret, reterr);
+        if (rc != REDAN_E_FULL || !j)
+            return rc;
+        if (j->opt.make_room && j->opt.make_room(j->opt.ctx))
+            continue;
+        struct rdn_jit_counts c;
+        rdn_jit_counts(j, &c);
+        return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %llu MiB in %llu rule sets; raise jit.arena_mib or lower jit.keep_units",
+                        (double)c.arena_used / (1 << 20), (unsigned long long)c.arena_bytes >> 20, (unsigned long long)c.units);
+    }
+}
+
 /* ---- names ---- */
 bool rdn_jit_wants_names(const struct rdn_jit *j) { return j && j->opt.nsinks; }
 
@@ -96,7 +117,6 @@ void rdn_jit_counts(struct rdn_jit *j, struct rdn_jit_counts *ret) {
     *ret = j->counts;
     if (j->arena) {
         struct rdn_code_use u = rdn_code_arena_use(j->arena);
-        ret->units = u.pieces;
         ret->arena_used = u.used;
         ret->arena_bytes = u.bytes;
         ret->is_alias = rdn_code_arena_kind(j->arena) == RDN_CODE_ALIAS;

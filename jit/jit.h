@@ -35,7 +35,10 @@ void rdn_jit_counts(struct rdn_jit *, struct rdn_jit_counts *ret);
 /* ---- for jit/; each takes NULL ---- */
 struct rdn_code_arena;
 int  rdn_jit_arena(struct rdn_jit *, struct rdn_code_arena **ret, redan_error *);       /* one user more; NULL: the process's */
-bool rdn_jit_make_room(struct rdn_jit *);                /* false: nothing was freed */
+/* rdn_code_put, with room made when there is none. */
+struct rdn_code;
+int  rdn_jit_put(struct rdn_jit *, struct rdn_code_arena *, const void *code, size_t bytes, struct rdn_code *ret, redan_error *);
+void rdn_jit_unit(struct rdn_jit *, int one);            /* a rule set more (1) or less (-1) that has machine code */
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *);
 void rdn_jit_compiled(struct rdn_jit *, int64_t ns, const char *note);                  /* note: why it fell back, or "" */
 void rdn_jit_selfcheck_failed(struct rdn_jit *);

@@ -66,11 +66,10 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
     struct rdn_unit_head h = {.magic = RDN_UNIT_MAGIC, .bytes = n, .events = u->ir->nevents};
     h.hash = rdn_fnv64(all + sizeof h, n - sizeof h);
     memcpy(all, &h, sizeof h);
-    for (;;) {
-        int rc = rdn_code_put(u->code_arena, all, n, &u->code, reterr);
-        if (rc != REDAN_E_FULL || !rdn_jit_make_room(u->jit))
-            return rc;
-    }
+    int rc = rdn_jit_put(u->jit, u->code_arena, all, n, &u->code, reterr);
+    if (!rc)
+        rdn_jit_unit(u->jit, 1);
+    return rc;
 }
 
 static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32_t at) {
@@ -109,7 +108,7 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
         if (ps[e].buf)
             enter(u, &u->events[e], &ps[e]);
     u->emit_us = (uint32_t)((rdn_mono_ns() - t1) / 1000);
-    for (uint32_t e = 0; rdn_jit_wants_names(u->jit) && e < u->ir->nevents; e++)
+    for (uint32_t e = 0; e < u->ir->nevents; e++)
         if (ps[e].buf)
             rdn_unit_name(u, tmp, e, &ps[e].code, u->code.rx + ps[e].at);
     return 0;
@@ -150,6 +149,8 @@ void rdn_unit_close(struct rdn_unit *u) {
     if (!u)
         return;
     rdn_jit_withdraw(u->jit, u->code.rx, u->code.bytes);
+    if (u->code.rx)
+        rdn_jit_unit(u->jit, -1);
     if (u->code_arena)
         rdn_code_drop(u->code_arena, &u->code);
     rdn_code_arena_close(u->code_arena);

@@ -39,6 +39,10 @@ struct rdn_unit {
 /* emitter NULL: no code, predicates do all. */
 int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
-/* unit_names.c: tells the sinks of the functions of event e, whose piece [low, end) of the emitter's buffer stands at `code` now. */
+/* unit_names.c: tells the sinks of the functions of event e, whose piece [low, end) of the emitter's buffer stands at `code` now.
+ * name_all: of others than those in `emitted`, ascending; the step is that of the name, with its number from 1 on. */
+struct rdn_named { const char *step; uint32_t number, at; };
 void rdn_unit_name(const struct rdn_unit *, struct rdn_arena *tmp, uint32_t e, const struct rdn_emitted *, const uint8_t *code);
+void rdn_unit_name_all(const struct rdn_unit *, struct rdn_arena *tmp, uint32_t e, const struct rdn_named *, uint32_t n, const struct rdn_emitted *,
+                       const uint8_t *code);
 #endif

@@ -24,6 +24,7 @@ struct event_code {
 };
 struct xv_unit {
     const struct rdn_mem *mem;
+    struct rdn_jit *jit;
     struct rdn_arena arena;
     struct event_code *events;
     struct rdn_code_arena *code_arena;
@@ -85,6 +86,14 @@ static void keep(struct xv_unit *u, struct event_code *e, const struct piece *p,
         e->functions[i] = entry(base + p->code.functions[i]);
     e->rows = entry(base + p->code.rows);
 }
+static void tell(const struct xv_unit *u, struct rdn_arena *tmp, const struct rdn_unit *single, uint32_t e, const struct piece *p) {
+    uint32_t n = p->code.nfunctions;
+    struct rdn_named *v = rdn_new_n(tmp, struct rdn_named, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = (struct rdn_named){"batch", i, p->code.functions[i]};
+    v[n] = (struct rdn_named){"columns", 0, p->code.rows};
+    rdn_unit_name_all(single, tmp, e, v, n + 1, &(struct rdn_emitted){.low = p->code.low, .end = p->code.end}, u->code.rx + p->at);
+}
 static int publish(struct xv_unit *u, struct rdn_arena *tmp, struct piece *ps, uint32_t n, redan_error *reterr) {
     size_t bytes = 64;
     for (uint32_t e = 0; e < n; e++)
@@ -99,7 +108,7 @@ static int publish(struct xv_unit *u, struct rdn_arena *tmp, struct piece *ps, u
     for (uint32_t e = 0; e < n; e++)
         if (ps[e].code.rows)
             memcpy(all + ps[e].at, ps[e].buf + ps[e].code.low, ps[e].code.end - ps[e].code.low);
-    return rdn_code_put(u->code_arena, all, bytes, &u->code, reterr);
+    return rdn_jit_put(u->jit, u->code_arena, all, bytes, &u->code, reterr);
 }
 static int build_all(struct xv_unit *u, struct rdn_program *p, struct rdn_arena *tmp, redan_error *reterr) {
     const struct rdn_unit *single = p->x;
@@ -118,12 +127,15 @@ static int build_all(struct xv_unit *u, struct rdn_program *p, struct rdn_arena 
     }
     int rc = any ? publish(u, tmp, ps, n, reterr) : 0;
     for (uint32_t e = 0; rc == 0 && e < n; e++)
-        if (ps[e].code.rows)
+        if (ps[e].code.rows) {
             keep(u, &u->events[e], &ps[e], single->events[e].plan);
+            tell(u, tmp, single, e, &ps[e]);
+        }
     return rc;
 }
 static void close_unit(struct xv_unit *u) {
     rdn_arena_fini(&u->arena);
+    rdn_jit_withdraw(u->jit, u->code.rx, u->code.bytes);
     if (u->code_arena)
         rdn_code_drop(u->code_arena, &u->code);
     rdn_code_arena_close(u->code_arena);
@@ -138,6 +150,7 @@ static int open_unit(struct rdn_program *p, redan_error *reterr) {
         return rdn_fail(reterr, NOMEM, "", "vector unit");
     p->batch = u;
     u->mem = p->mem;
+    u->jit = p->jit;
     rdn_arena_init(&u->arena, p->mem);
     rdn_arena_init(&tmp, p->mem);
     int rc = rdn_jit_arena(p->jit, &u->code_arena, reterr);

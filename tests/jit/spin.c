@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * spin.c: an embedder that judges events for a while, for the tests of profilers and debuggers: spin MILLISECONDS [SWAPS].
+ * spin.c: an embedder that judges events for a while, for the tests of profilers and debuggers: spin MILLISECONDS [SWAPS [BACKEND]].
  *
  * Some of its rules overflow, so that stubs are run, too. After SWAPS new texts it prints `swapped`; at its end the number of events. */
 #include <time.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     struct kit k;
     struct timespec a, b;
     int64_t events = 0, ms = argc > 1 ? atoi(argv[1]) : 1000;
-    kit_backend = "x64";
+    kit_backend = argc > 3 ? argv[3] : "x64";
     kit_start(&k, rules(1));
     for (int i = 0; argc > 2 && i < atoi(argv[2]); i++) {
         redan_ruleset *rs = kit_compile(k.eng, rules(2 + i));

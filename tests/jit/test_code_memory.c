@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "host/host.h"
 #include "jit/cpu.h"
 #include "tests/unit/host/engine_kit.h"
 
 #define COUNT "window n = count() over 60s by account on Order\nrule many on Order { when n > 1 flag MANY }\n"
 
+static const char *backend_of(const redan_ruleset *rs) { return rdn_program_info(rs->prog)->backend; }
 static int open_with(const redan_jit_options *jit, const char *env, redan_engine **ret, redan_error *err) {
     redan_options o = REDAN_OPTIONS_INIT;
     o.backend = kit_backend;
@@ -122,20 +124,21 @@ static void full(void **state) {
     kit_backend = "auto";
     check(open_with(&o, NULL, &e, &err) == 0, "%s", err.text);
     kit_backend = was;
-    for (; n < 40 && !stats_of(e).fallbacks; n++) {
+    for (bool machine_code = true; n < 40 && machine_code; n++) {
         char *text = many_rules(n, 1000);
         held[n] = kit_compile(e, text);
+        machine_code = backend_of(held[n])[0] == 'x';    /* x64v, and x64 when its vectors alone find no room */
         free(text);
     }
     redan_jit_stats s = stats_of(e);
-    check(n > 2 && n < 40 && s.fallbacks == 1 && s.units == n - 1, "%u rule sets, %llu fallbacks, %u units", n, (unsigned long long)s.fallbacks, s.units);
+    check(n > 2 && n < 40 && s.fallbacks > 0 && s.units == n - 1, "%u rule sets, %llu fallbacks, %u units", n, (unsigned long long)s.fallbacks, s.units);
     check(strstr(s.fallback, "R2103 code arena full: ") && strstr(s.fallback, " of 1 MiB in ") && strstr(s.fallback, "jit.arena_mib"), "%s", s.fallback);
     kit_activate(e, held[n - 1]);                        /* and it does run */
-    check(strcmp(stats_of(e).backend, "x64") != 0 && stats_of(e).backend[0], "%s", stats_of(e).backend);
+    check(strcmp(stats_of(e).backend, "table") == 0, "%s", stats_of(e).backend);
     redan_release(held[0]);                              /* one less: the next has room */
     char *text = many_rules(99, 1000);
     held[0] = kit_compile(e, text);
-    check(stats_of(e).fallbacks == 1, "%s", stats_of(e).fallback);
+    check(backend_of(held[0])[0] == 'x', "%s", stats_of(e).fallback);
     free(text);
     for (unsigned i = 0; i < n; i++)
         redan_release(held[i]);
