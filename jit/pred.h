@@ -12,12 +12,13 @@
  *
  * rdn_preds_rules, rdn_preds_items  [any]  from the plan; allocate from `arena`, drop what they need in `tmp`; both have .oom set
  * rdn_preds_init                    [any]  once, on zeroed memory
- * rdn_preds_run                     [hot]  branch-free but for the steps; about 4.5 ns a rule of four clauses
+ * rdn_preds_run                     [hot]  branch-free but for the steps; about 4.5 ns a rule of four clauses, 3.5 with AVX2
  *
  * A value may be "not ours" (a slot whose value does not fit, a decimal over 128 bits): then rules that depend on it and have no
  * answer are interp's. rdn_preds_run says so in its return value and in `ask`. */
 #ifndef RDN_PRED_H
 #define RDN_PRED_H
+#include "jit/exec.h"
 #include "jit/plan.h"
 
 /* How a slot got no value, by slot: what a gather leaves. ASK: interp may still find one. */
@@ -40,7 +41,8 @@ enum rdn_pred_code {
     RDN_PC_COUNT
 };
 union rdn_pred_word { int64_t i; double f; };
-struct rdn_pred_op { uint8_t code; uint32_t dst, a, b, c; union rdn_pred_word k; };     /* indices of cells or truth values, by code */
+/* Indices of cells or truth values, by code. check: in a block, events without a result are marked. */
+struct rdn_pred_op { uint8_t code; bool check; uint32_t dst, a, b, c; union rdn_pred_word k; };
 
 struct rdn_pred_step {
     uint8_t kind;
@@ -52,7 +54,9 @@ struct rdn_pred_step {
 };
 #define RDN_PRED_LANES 16u
 
-struct rdn_pred_input { uint32_t cell, at; uint8_t load; };      /* load: RDN_LOAD_* of the row at `at`, SLOW: word of the block */
+/* load: RDN_LOAD_* of the row at `at`, SLOW: word of the block there. column: of struct rdn_batch, or the parameter, or NOW. */
+struct rdn_pred_input { uint32_t cell, at, column; uint8_t load; bool is_float, is_param; };
+#define RDN_PRED_NOW UINT32_MAX
 struct rdn_pred_slot { uint32_t cell, slot, dep; bool is_float; };
 struct rdn_pred_const { uint32_t cell; union rdn_pred_word v; };
 struct rdn_pred_item { uint8_t home; uint32_t at; };
@@ -60,6 +64,7 @@ enum { RDN_HOME_NONE, RDN_HOME_F, RDN_HOME_I, RDN_HOME_W, RDN_HOME_B };
 
 struct rdn_preds {
     const struct rdn_plan *plan;
+    const struct rdn_pred_isa *isa;
     struct rdn_pred_step *steps; uint32_t nsteps;
     struct rdn_pred_input *words; uint32_t nwords;       /* inputs that are words of the row */
     struct rdn_pred_input *inputs; uint32_t ninputs;     /* all others */
@@ -68,6 +73,7 @@ struct rdn_preds {
     uint32_t ncells, nwide, ntruths;
     uint32_t rules;                                      /* truth value of rule 0; the others follow in order, 64 a word */
     struct rdn_pred_item *items;                         /* of the plan, in order */
+    uint64_t *mask; bool all;                            /* for blocks: rules in it; every early rule is */
 };
 /* Working memory of one frame, all zero at first. */
 struct rdn_pred_cells {
@@ -79,16 +85,43 @@ struct rdn_pred_cells {
 
 const struct rdn_preds *rdn_preds_rules(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *);
 const struct rdn_preds *rdn_preds_items(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *);
+/* For blocks: rules that depend on the event alone; no slots, no wide decimals. NULL: there are none, or a constant is NaN. */
+const struct rdn_preds *rdn_preds_batch(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *);
 size_t rdn_preds_bytes(const struct rdn_preds *);
 void rdn_preds_init(const struct rdn_preds *, void *memory, struct rdn_pred_cells *ret);
 
-/* states: how each slot of the block got no value, NULL when all have one. ask: plan->words words, ORed into when the answer is
- * true: rules (undefined ones only count) that interp has to answer. */
-bool rdn_preds_run(const struct rdn_preds *, struct rdn_pred_cells *, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask);
 /* Rules 64 w ...: true ones, undefined ones. */
 void rdn_preds_word(const struct rdn_preds *, const struct rdn_pred_cells *, uint32_t w, uint64_t *ret_true, uint64_t *ret_undef);
 /* The word that stands for an item; false: it has none. */
 bool rdn_preds_item(const struct rdn_preds *, const struct rdn_pred_cells *, uint32_t item, int64_t *ret);
+
+/* ---- blocks (pred_block.c, a build for each instruction set) ----
+ * 64 events a word: a cell is a column, a truth value one bit an event. Nothing is undefined here: an event with a float input
+ * that is not finite, or an operation without a result, is marked, and goes through rdn_preds_run in its turn. */
+#define RDN_BLOCK_EVENTS 128u                            /* a part of a batch: its columns and truth values fit the first caches */
+#define RDN_BLOCK_WORDS (RDN_BLOCK_EVENTS / 64)
+struct rdn_pred_column { union rdn_pred_word v[RDN_BLOCK_EVENTS]; };
+struct rdn_pred_block {
+    struct rdn_pred_column *own;                         /* by cell: constants, parameters, what is computed or not in place */
+    const union rdn_pred_word **v;                       /* by cell: where it stands now */
+    uint64_t (*t)[RDN_BLOCK_WORDS];                      /* truth values */
+    uint64_t bad[RDN_BLOCK_WORDS];
+};
+size_t rdn_preds_block_bytes(const struct rdn_preds *);
+void rdn_preds_block_init(const struct rdn_preds *, void *memory, struct rdn_pred_block *ret);      /* on zeroed memory */
+void rdn_preds_block_params(const struct rdn_preds *, struct rdn_pred_block *, const struct rdn_cell *params);
+struct rdn_pred_isa {                                    /* of one instruction set */
+    const char *name;
+    bool (*run)(const struct rdn_preds *, struct rdn_pred_cells *, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask);
+    void (*block)(const struct rdn_preds *, struct rdn_pred_block *, const struct rdn_batch *);
+};
+/* states: how each slot of the block got no value, NULL when all have one. ask: plan->words words, ORed into when the answer is
+ * true: rules (undefined ones only count) that interp has to answer. */
+static inline bool rdn_preds_run(const struct rdn_preds *p, struct rdn_pred_cells *c, const uint8_t *block, const uint8_t *row, const uint8_t *states,
+                                 uint64_t *ask) {
+    return p->isa->run(p, c, block, row, states, ask);
+}
+const struct rdn_pred_isa *rdn_pred_isa(void);           /* the best this CPU has; REDAN_JIT_VECTORS=scalar, avx2: not more than that */
 
 /* pred_ops.c: the steps of kind OPS */
 void rdn_pred_ops(const struct rdn_pred_op *, uint32_t n, struct rdn_pred_cells *);

@@ -4,6 +4,7 @@
  * Walks down from the roots and gives each node a place: a cell or a truth value. What makes it is put into a group of its
  * level (one more than what it needs) and kind, which becomes a step. Runs too short to pay become predicates with a cell of
  * their own each. Truth values have provisional numbers until the groups have their sizes. */
+#include "jit/exec.h"
 #include "jit/pred.h"
 #include <assert.h>
 #include <math.h>
@@ -22,6 +23,7 @@ struct junction { struct group *g; uint32_t t, at, n; };  /* operands: ids[at ..
 struct op_rec { struct group *g; struct rdn_pred_op op; };
 struct build {
     const struct rdn_plan *pl;
+    bool batch, no_value;                                /* for blocks; some constant is NaN */
     struct rdn_arena *arena, *tmp;
     struct rdn_preds *out;
     struct place *places;                                /* by node */
@@ -86,18 +88,22 @@ static struct place value(struct build *b, rdn_pid p);
 static struct place truth(struct build *b, rdn_pid p);
 
 static struct place input(struct build *b, const struct rdn_pnode *n, unsigned home) {
-    struct rdn_pred_input in = {.cell = b->out->ncells++, .load = RDN_LOAD_SLOW};
+    struct rdn_pred_input in = {.cell = b->out->ncells++, .load = RDN_LOAD_SLOW, .column = RDN_PRED_NOW, .is_float = home == RDN_HOME_F};
     if (n->flags & RDN_P_SLOT) {
         in.at = rdn_block_slot(n->slot);
-        if (n->op != RDN_OP_PARAM)
+        in.column = n->aux;
+        in.is_param = n->op == RDN_OP_PARAM;
+        if (!in.is_param)
             rdn_push_val(b->tmp, &b->slots, ((struct rdn_pred_slot){in.cell, n->slot, n->dep, home == RDN_HOME_F}));
     } else if (n->op == RDN_OP_NOW) {
         in.at = RDN_BLOCK_NOW;
     } else if (n->op == RDN_OP_TS) {
         in.load = RDN_LOAD_64;                           /* the row's first word */
+        in.column = RDN_COL_TS;
     } else {
         const struct rdn_field *f = &b->pl->ir->events[b->pl->event].fields[n->aux];
         in.at = f->offset;
+        in.column = RDN_COL_FIELDS + n->aux;
         in.load = f->size == 8 ? RDN_LOAD_64 : f->size == 1 ? RDN_LOAD_U8 : f->type->kind == RDN_K_DATE ? RDN_LOAD_I32 : RDN_LOAD_U32;
     }
     if (in.load == RDN_LOAD_64)
@@ -107,25 +113,30 @@ static struct place input(struct build *b, const struct rdn_pnode *n, unsigned h
     return (struct place){(uint8_t)home, 0, in.cell};
 }
 static struct place constant(struct build *b, const struct rdn_pnode *n, unsigned home) {
+    b->no_value |= home == RDN_HOME_F && isnan(f64_of(n));
     rdn_push_val(b->tmp, &b->consts, ((struct rdn_pred_const){b->out->ncells, {.i = n->lo}}));
     return (struct place){(uint8_t)home, 0, b->out->ncells++};
 }
 
 /* ---- numbers ---- */
-static struct place unary(struct build *b, unsigned home, unsigned code, struct place a, union rdn_pred_word k) {
-    return add_op(b, home, above(1, a), (struct rdn_pred_op){.code = (uint8_t)code, .a = a.at, .k = k});
+/* n: the node whose value it is, for what may go wrong with it; NULL: nothing. */
+static bool may_fail(const struct rdn_pnode *n) {
+    return n && ((n->flags & (RDN_P_GUARD | RDN_P_NAN)) || n->op == RDN_OP_DIV || n->op == RDN_OP_MOD || n->op == RDN_OP_F2I);
 }
-static struct place binary(struct build *b, unsigned home, unsigned code, struct place x, struct place y) {
-    return add_op(b, home, above(above(1, x), y), (struct rdn_pred_op){.code = (uint8_t)code, .a = x.at, .b = y.at});
+static struct place unary(struct build *b, unsigned home, unsigned code, const struct rdn_pnode *n, struct place a, union rdn_pred_word k) {
+    return add_op(b, home, above(1, a), (struct rdn_pred_op){.code = (uint8_t)code, .check = may_fail(n), .a = a.at, .k = k});
 }
-static struct place widened(struct build *b, struct place p) { return p.home == RDN_HOME_W ? p : unary(b, RDN_HOME_W, RDN_PC_W_OFI, p, (union rdn_pred_word){0}); }
+static struct place binary(struct build *b, unsigned home, unsigned code, const struct rdn_pnode *n, struct place x, struct place y) {
+    return add_op(b, home, above(above(1, x), y), (struct rdn_pred_op){.code = (uint8_t)code, .check = may_fail(n), .a = x.at, .b = y.at});
+}
+static struct place widened(struct build *b, struct place p) { return p.home == RDN_HOME_W ? p : unary(b, RDN_HOME_W, RDN_PC_W_OFI, NULL, p, (union rdn_pred_word){0}); }
 /* (double)a / 10^scale */
 static struct place floated(struct build *b, rdn_pid p) {
     unsigned scale = scale_of(at(b, p));
     struct place a = value(b, p);
     if (a.home == RDN_HOME_W)
-        return unary(b, RDN_HOME_F, RDN_PC_F_OFW, a, (union rdn_pred_word){.i = scale});
-    return unary(b, RDN_HOME_F, RDN_PC_F_OFI, a, (union rdn_pred_word){.f = (double)rdn_pow10(scale)});
+        return unary(b, RDN_HOME_F, RDN_PC_F_OFW, NULL, a, (union rdn_pred_word){.i = scale});
+    return unary(b, RDN_HOME_F, RDN_PC_F_OFI, NULL, a, (union rdn_pred_word){.f = (double)rdn_pow10(scale)});
 }
 
 /* Codes of an operation on floats, 64 and 128 bits; 0: there is none (F_ADD is never asked for as "none"). */
@@ -148,9 +159,10 @@ static int code_of(unsigned op, unsigned home) {
     return NONE;
 }
 
-/* A decimal whose 64-bit form may overflow, or that is made of a wide one, has 128 bits; a remainder is never larger. */
-static unsigned home_of(const struct rdn_pnode *n, const struct place *v, uint32_t k) {
-    bool wide = n->type == RDN_TY_D64 && (n->flags & RDN_P_GUARD) && n->op != RDN_OP_MOD;
+/* A decimal whose 64-bit form may overflow, or that is made of a wide one, has 128 bits; a remainder is never larger. Blocks
+ * mark events where it does overflow. */
+static unsigned home_of(const struct build *b, const struct rdn_pnode *n, const struct place *v, uint32_t k) {
+    bool wide = !b->batch && n->type == RDN_TY_D64 && (n->flags & RDN_P_GUARD) && n->op != RDN_OP_MOD;
     for (uint32_t i = 0; i < k; i++)
         wide |= v[i].home == RDN_HOME_W;
     return n->type == RDN_TY_F64 ? RDN_HOME_F : wide ? RDN_HOME_W : RDN_HOME_I;
@@ -166,7 +178,7 @@ static struct place arithmetic(struct build *b, const struct rdn_pnode *n) {
         cond = truth(b, args[0]);
     for (uint32_t i = first; i < k; i++)
         v[i] = value(b, args[i]);
-    unsigned home = home_of(n, v + first, k - first);
+    unsigned home = home_of(b, n, v + first, k - first);
     int code = code_of(n->op, home);
     for (uint32_t i = first; home == RDN_HOME_W && i < k; i++)
         v[i] = widened(b, v[i]);
@@ -174,11 +186,11 @@ static struct place arithmetic(struct build *b, const struct rdn_pnode *n) {
         return add_op(b, home, above(above(above(1, cond), v[1]), v[2]),
                       (struct rdn_pred_op){.code = (uint8_t)code, .a = cond.at, .b = v[1].at, .c = v[2].at});
     if (k == 1)
-        return unary(b, home, (unsigned)code, v[0], (union rdn_pred_word){
+        return unary(b, home, (unsigned)code, n, v[0], (union rdn_pred_word){
             .i = n->op == RDN_OP_RESCALE ? (int64_t)rdn_pow10(n->scale - scale_of(at(b, n->a))) : 0});
     struct place acc = v[0];
     for (uint32_t i = 1; i < k; i++)
-        acc = binary(b, home, (unsigned)code, acc, v[i]);
+        acc = binary(b, home, (unsigned)code, n, acc, v[i]);
     return acc;
 }
 
@@ -193,11 +205,11 @@ static struct place make_value(struct build *b, rdn_pid p) {
     switch (n->op) {
     case RDN_OP_RATIO: case RDN_OP_IRATIO: {
         struct place x = floated(b, n->a), y = floated(b, n->b);
-        return binary(b, RDN_HOME_F, RDN_PC_F_DIV, x, y);
+        return binary(b, RDN_HOME_F, RDN_PC_F_DIV, n, x, y);
     }
     case RDN_OP_I2F: case RDN_OP_D2F: return floated(b, n->a);
-    case RDN_OP_F2I: return unary(b, RDN_HOME_I, RDN_PC_I_OFF, value(b, n->a), none);
-    case RDN_OP_B2I: return unary(b, RDN_HOME_I, RDN_PC_I_OFB, truth(b, n->a), none);
+    case RDN_OP_F2I: return unary(b, RDN_HOME_I, RDN_PC_I_OFF, n, value(b, n->a), none);
+    case RDN_OP_B2I: return unary(b, RDN_HOME_I, RDN_PC_I_OFB, NULL, truth(b, n->a), none);
     default: return arithmetic(b, n);
     }
 }
@@ -212,17 +224,19 @@ static unsigned four(unsigned op) { return op == RDN_OP_LT ? 0 : op == RDN_OP_LE
 /* Of the six, with the sides exchanged or not. */
 static unsigned six(unsigned op, bool swapped) { return op == RDN_OP_EQ ? 4 : op == RDN_OP_NE ? 5 : (op == RDN_OP_LE) + 2u * swapped; }
 
+/* In a block only an operation of its own is looked at for NaN. */
+static bool fusable(const struct build *b, const struct rdn_pnode *n) {
+    return n->uses <= 1 && !(n->flags & RDN_P_SLOT) && !(b->batch && (n->flags & RDN_P_NAN));
+}
 struct scaled { struct place x; double k; };
 /* k * x where the node is that and nobody else needs it, else 1 * node. */
 static struct scaled scaled(struct build *b, rdn_pid p) {
     const struct rdn_pnode *n = at(b, p);
-    if (n->op == RDN_OP_MUL && n->uses <= 1 && !(n->flags & RDN_P_SLOT) && is_const(at(b, n->b)))
+    if (n->op == RDN_OP_MUL && fusable(b, n) && is_const(at(b, n->b)))
         return (struct scaled){value(b, n->a), f64_of(at(b, n->b))};
     return (struct scaled){value(b, p), 1.0};
 }
-static bool is_sum(const struct rdn_pnode *n) {
-    return (n->op == RDN_OP_ADD || n->op == RDN_OP_SUB) && n->uses <= 1 && !(n->flags & RDN_P_SLOT);
-}
+static bool is_sum(const struct build *b, const struct rdn_pnode *n) { return (n->op == RDN_OP_ADD || n->op == RDN_OP_SUB) && fusable(b, n); }
 /* Signs are exact: x - y is x + -1 * y, c < s is -s < -c. */
 static struct place linear(struct build *b, unsigned op, const struct rdn_pnode *sum, double c, bool swapped) {
     struct scaled x = scaled(b, sum->a), y = scaled(b, sum->b);
@@ -239,7 +253,7 @@ static struct place float_compare(struct build *b, const struct rdn_pnode *n) {
         return add_pred(b, RDN_PRED_P_LT + four(n->op), above(above(1, x.x), y.x), 0,
                         (struct pred){.x = x.x.at, .y = y.x.at, .k.f = x.k, .l.f = y.k});
     }
-    if (is_sum(at(b, other)))
+    if (is_sum(b, at(b, other)))
         return linear(b, n->op, at(b, other), f64_of(k), left);
     struct place x = value(b, other);
     return add_pred(b, RDN_PRED_F_LT + six(n->op, left), above(1, x), x.at, (struct pred){.x = x.at, .c.i = k->lo});
@@ -286,10 +300,10 @@ static struct place make_truth(struct build *b, rdn_pid p) {
     if (is_const(n))
         return (struct place){RDN_HOME_B, 0, n->lo != 0};
     if ((n->flags & RDN_P_SLOT) || rdn_pnode_leaf(n))
-        return unary(b, RDN_HOME_B, RDN_PC_B_OFI, input(b, n, RDN_HOME_I), (union rdn_pred_word){0});
+        return unary(b, RDN_HOME_B, RDN_PC_B_OFI, NULL, input(b, n, RDN_HOME_I), (union rdn_pred_word){0});
     switch (n->op) {
     case RDN_OP_AND: case RDN_OP_OR: return junction(b, n);
-    case RDN_OP_NOT: return unary(b, RDN_HOME_B, RDN_PC_B_NOT, truth(b, n->a), (union rdn_pred_word){0});
+    case RDN_OP_NOT: return unary(b, RDN_HOME_B, RDN_PC_B_NOT, NULL, truth(b, n->a), (union rdn_pred_word){0});
     case RDN_OP_SEL: {
         struct place c = truth(b, n->a), x = truth(b, n->b), y = truth(b, n->c);
         return add_op(b, RDN_HOME_B, above(above(above(1, c), x), y), (struct rdn_pred_op){.code = RDN_PC_B_SEL, .a = c.at, .b = x.at, .c = y.at});
@@ -298,7 +312,7 @@ static struct place make_truth(struct build *b, rdn_pid p) {
     }
     if (at(b, n->a)->type == RDN_TY_B1) {                /* the copy has no != of truth values */
         struct place x = truth(b, n->a), y = truth(b, n->b);
-        return binary(b, RDN_HOME_B, RDN_PC_B_EQ, x, y);
+        return binary(b, RDN_HOME_B, RDN_PC_B_EQ, NULL, x, y);
     }
     return at(b, n->a)->type == RDN_TY_F64 ? float_compare(b, n) : int_compare(b, n);
 }
@@ -316,7 +330,7 @@ static uint32_t rounded(uint32_t n) { return (n + RDN_PRED_LANES - 1) & ~(RDN_PR
 static void dissolve_short_runs(struct build *b) {
     for (uint32_t i = 0, n = b->groups.n; i < n; i++) {
         struct group *g = b->groups.v[i];
-        if (!is_run(g->key.kind) || g->n >= RUN_MIN)
+        if (!is_run(g->key.kind) || (g->n >= RUN_MIN && !b->batch))
             continue;
         g->instead = group_at(b, g->key.level, g->key.kind + RDN_PRED_FX_LT - RDN_PRED_F_LT, 0);
         g->instead->n += g->n;
@@ -449,26 +463,47 @@ static const struct rdn_preds *finish(struct build *b) {
 static void start(struct build *b, struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *pl) {
     *b = (struct build){.pl = pl, .arena = arena, .tmp = tmp, .out = rdn_new(arena, struct rdn_preds)};
     b->out->plan = pl;
+    b->out->isa = rdn_pred_isa();
     b->places = rdn_new_n(tmp, struct place, pl->nodes.n);
     rdn_map_init(&b->by_key, tmp);
     new_truth(b);
     b->truths.v[new_truth(b)].at = 1;
 }
 
+/* The rule's truth value in its own place. */
+static void add_rule(struct build *b, uint32_t r) {
+    const struct rdn_pnode *n = at(b, b->pl->rules[r].root);
+    struct place p = truth(b, b->pl->rules[r].root);
+    bool own = (n->op == RDN_OP_AND || n->op == RDN_OP_OR) && !(n->flags & RDN_P_SLOT) && n->uses <= 1 && b->truths.v[p.at].rule == NO_RULE;
+    if (!own)                                            /* a copy */
+        p = join(b, true, &p, 1);
+    b->truths.v[p.at].rule = r;
+}
 const struct rdn_preds *rdn_preds_rules(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *pl) {
     struct build b;
     start(&b, arena, tmp, pl);
-    for (uint32_t r = 0; r < pl->nrules; r++) {
-        if (pl->rules[r].how == RDN_RULE_INTERP)
-            continue;
-        const struct rdn_pnode *n = at(&b, pl->rules[r].root);
-        struct place p = truth(&b, pl->rules[r].root);
-        bool own = (n->op == RDN_OP_AND || n->op == RDN_OP_OR) && !(n->flags & RDN_P_SLOT) && n->uses <= 1 && b.truths.v[p.at].rule == NO_RULE;
-        if (!own)                                        /* a copy in the rule's place */
-            p = join(&b, true, &p, 1);
-        b.truths.v[p.at].rule = r;
-    }
+    for (uint32_t r = 0; r < pl->nrules; r++)
+        if (pl->rules[r].how != RDN_RULE_INTERP)
+            add_rule(&b, r);
     return finish(&b);
+}
+
+const struct rdn_preds *rdn_preds_batch(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *pl) {
+    const struct rdn_event *ev = &pl->ir->events[pl->event];
+    struct build b;
+    bool any = false;
+    start(&b, arena, tmp, pl);
+    b.batch = b.out->all = true;
+    b.out->mask = rdn_new_n(arena, uint64_t, pl->words + 1);
+    for (uint32_t r = 0; r < pl->nrules; r++) {
+        bool in = pl->rules[r].how != RDN_RULE_INTERP && (at(&b, pl->rules[r].root)->flags & RDN_P_EVENT);
+        if (in)
+            add_rule(&b, r);
+        b.out->mask[r / 64] |= (uint64_t)in << r % 64;
+        b.out->all &= in || pl->ir->rules[ev->rules[r]].late;
+        any |= in;
+    }
+    return any && !b.no_value ? finish(&b) : NULL;
 }
 
 const struct rdn_preds *rdn_preds_items(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *pl) {

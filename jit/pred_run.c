@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pred_run.c: runs a predicate program over one event (pred.h). */
+ * pred_run.c: runs a predicate program over one event (pred.h). Built once for each instruction set. */
 #include "jit/pred.h"
 #include <math.h>
 #include <string.h>
-
-/* ---- memory ---- */
-static size_t padded(size_t n) { return (n + 63) & ~(size_t)63; }
-size_t rdn_preds_bytes(const struct rdn_preds *p) {
-    return padded(p->ncells * sizeof(union rdn_pred_word)) + padded(p->ncells) + padded(p->nwide * sizeof(rdn_i128)) + padded(p->nwide) + padded(p->ntruths);
-}
-void rdn_preds_init(const struct rdn_preds *p, void *memory, struct rdn_pred_cells *ret) {
-    uint8_t *m = memory;
-    *ret = (struct rdn_pred_cells){.v = (union rdn_pred_word *)(void *)m};
-    ret->u = m += padded(p->ncells * sizeof(union rdn_pred_word));
-    ret->w = (rdn_i128 *)(void *)(m += padded(p->ncells));
-    ret->wu = m += padded(p->nwide * sizeof(rdn_i128));
-    ret->t = m + padded(p->nwide);
-    ret->t[1] = 3;
-    for (uint32_t i = 0; i < p->nconsts; i++)
-        ret->v[p->consts[i].cell] = p->consts[i].v;
-}
 
 /* ---- inputs ---- */
 static int64_t load(const struct rdn_pred_input *in, const uint8_t *block, const uint8_t *row) {
@@ -186,7 +169,8 @@ static void join(const struct rdn_pred_step *s, uint8_t *t) {
 }
 
 /* ---- the program ---- */
-bool rdn_preds_run(const struct rdn_preds *p, struct rdn_pred_cells *c, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask) {
+bool RDN_PRED_RUN(const struct rdn_preds *, struct rdn_pred_cells *, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask);
+bool RDN_PRED_RUN(const struct rdn_preds *p, struct rdn_pred_cells *c, const uint8_t *block, const uint8_t *row, const uint8_t *states, uint64_t *ask) {
     bool asks = false;
     for (uint32_t i = 0; i < p->nwords; i++)
         memcpy(&c->v[p->words[i].cell], row + p->words[i].at, 8);
@@ -212,35 +196,4 @@ bool rdn_preds_run(const struct rdn_preds *p, struct rdn_pred_cells *c, const ui
     if (c->overflow && ask)
         memset(ask, 0xff, 8 * (size_t)p->plan->words);
     return asks || c->overflow;
-}
-
-/* Bit 0 of eight bytes as eight bits. */
-static uint64_t pack(uint64_t v) { return (v & 0x0101010101010101u) * 0x0102040810204080u >> 56; }
-void rdn_preds_word(const struct rdn_preds *p, const struct rdn_pred_cells *c, uint32_t w, uint64_t *ret_true, uint64_t *ret_undef) {
-    uint64_t yes = 0, maybe = 0, v;
-    for (unsigned i = 0; i < 8; i++) {
-        memcpy(&v, c->t + p->rules + 64 * w + 8 * i, 8);
-        yes |= pack(v) << 8 * i;
-        maybe |= pack(v >> 1) << 8 * i;
-    }
-    *ret_true = yes;
-    *ret_undef = maybe & ~yes;
-}
-
-bool rdn_preds_item(const struct rdn_preds *p, const struct rdn_pred_cells *c, uint32_t item, int64_t *ret) {
-    uint32_t at = p->items[item].at;
-    switch (p->items[item].home) {
-    case RDN_HOME_F:
-        *ret = c->v[at].i;
-        return c->v[at].f == c->v[at].f;
-    case RDN_HOME_I:
-        *ret = c->v[at].i;
-        return !c->u[at];
-    case RDN_HOME_W:
-        *ret = (int64_t)c->w[at];
-        return !c->wu[at] && rdn_fits_i64(c->w[at]);
-    default:
-        *ret = c->t[at] & 1;
-        return c->t[at] != 2;
-    }
 }
