@@ -38,7 +38,7 @@ struct rdn_helpers {
 struct rdn_program;
 struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */
     const char *backend;                                 /* the executor in use */
-    const char *batch;                                   /* how it judges batches: "avx512", "avx2"; NULL: it has none */
+    const char *batch;                                   /* how it judges batches: "avx512", "avx2", "scalar"; NULL: it has none */
     char note[160];                                      /* why `auto` fell back (R21xx text) or "" */
     uint32_t code_bytes, plan_us, emit_us, selfcheck_us;
 };
