@@ -33,7 +33,11 @@ def run(args, answer=None, **env):
             p = home / 'bin' / name
             p.write_text('#!/bin/sh\n' + text.replace('\\n', '\n') + '\n')
             p.chmod(0o755)
-        env = {**os.environ, 'PATH': f'{home}/bin:{os.environ["PATH"]}', 'STATE': d, 'BROKEN': '', **env}
+        (home / 'tests/cross').mkdir(parents=True)
+        arm64 = home / 'tests/cross/arm64.sh'
+        arm64.write_text('#!/bin/sh\n[ -n "$ARM64" ] || { echo "no aarch64 build: it says why"; exit 77; }\n')
+        arm64.chmod(0o755)
+        env = {**os.environ, 'ARM64': '', 'PATH': f'{home}/bin:{os.environ["PATH"]}', 'STATE': d, 'BROKEN': '', **env}
         stdin = subprocess.DEVNULL
         if answer is not None:
             master, stdin = pty.openpty()
@@ -58,6 +62,9 @@ def rows():
     yield row('release', run(['build', '--yes']), 0, ['build release', 'done'], ('meson', 'meson setup build -Dbuildtype=release'))
     yield row('a set-up', run(['build', 'tsan', '--yes']), 0, ['build tsan'],
               ('meson', 'meson setup build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread'))
+    yield row('a cross build', run(['build', 'a64', '--yes'], ARM64='1'), 0, ['build a64'],
+              ('meson', 'meson setup build-a64 -Dbuildtype=release --cross-file build-a64-root/cross.ini'))
+    yield row('no cross build', run(['build', 'a64', '--yes']), 77, ['it says why'], ('meson',))
     yield row('no such set-up', run(['build', '--yes', 'fast']), 2, ["no set-up 'fast'"], ('meson',))
     yield row('a broken build', run(['build', '--yes'], BROKEN='1'), 1, ['the compiler says no', 'failed'], ('ninja', 'ninja -C build'))
     yield row('no such command', run(['deploy']), 2, ["no command 'deploy'"], ('apt-get',))
