@@ -3,6 +3,7 @@
  * user would notice. */
 #include "tools/tool.h"
 #include "base/tz.h"
+#include "jit/jit.h"
 #include "ir/block.h"
 #include "sandbox/probe.h"
 #include <string.h>
@@ -29,6 +30,18 @@ static void line(struct report *r, bool good, const char *what, const char *text
     printf("%-4s %-12s %s%s%s\n", good ? "ok" : "BAD", what, text, hint && !good ? "; " : "", hint && !good ? hint : "");
 }
 
+/* Where machine code is, when there is any. */
+static void check_code_memory(struct report *r, redan_engine *e) {
+    struct rdn_jit_counts c;
+    char text[200];
+    rdn_jit_counts(e->jit, &c);
+    if (!c.arena_bytes)
+        return;
+    snprintf(text, sizeof text, "%.0f KiB of %.0f MiB, %s; a rule set took %.1f ms", (double)c.arena_used / 1024, (double)c.arena_bytes / (1 << 20),
+             c.is_alias ? "two views of anonymous memory" : "two views of a memfd: perf reads its names from a jit dump only", (double)c.last_compile_ns / 1e6);
+    line(r, true, "code memory", text, NULL);
+}
+
 static void check_backends(struct report *r) {
     redan_engine *e = open_engine("auto", 1);
     redan_ruleset *rs = NULL;
@@ -38,6 +51,7 @@ static void check_backends(struct report *r) {
         const struct rdn_program_info *i = rdn_program_info(rs->prog);
         snprintf(text, sizeof text, "%s%s%s", i->backend, i->note[0] ? ": " : "", i->note);
         line(r, !i->note[0], "executor", text, "rules run, but slower");
+        check_code_memory(r, e);
     } else {
         line(r, false, "executor", err.text, NULL);
     }

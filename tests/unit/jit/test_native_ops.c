@@ -30,6 +30,13 @@ static struct rdn_ir *ir;
 static rdn_id value;                                    /* the expression in it */
 static const struct rdn_type *t_b, *t_i, *t_f, *t_date, *t_sym, *t_d[19];
 
+/* Draws of a third operand, and of constants. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { DRAWS = 1 };                                      /* ten times slower */
+#else
+enum { DRAWS = 3 };
+#endif
+
 /* result and operands: i int, f float, d dec(2), b bool; operands alone: t date, s sym */
 enum form { PLAIN, LEFT, RIGHT, BOTH };                  /* op(inner(a, b), c); op(c, inner(a, b)); op(inner(a, b), inner(c, a)) */
 #define O(op, ret, scale, args, nary) {RDN_OP_##op, ret, scale, args, nary, 0, 0, PLAIN}
@@ -379,7 +386,7 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     struct bench k;
     bench_open(&k, o, places, consts, use);
     unsigned n = (unsigned)strlen(o->args);
-    size_t na = places[0] == CONST ? 1 : edges(o->args[0]), nb = n < 2 || places[1] == CONST ? 1 : edges(o->args[1]), nc = n < 3 ? 1 : 3;
+    size_t na = places[0] == CONST ? 1 : edges(o->args[0]), nb = n < 2 || places[1] == CONST ? 1 : edges(o->args[1]), nc = n < 3 ? 1 : DRAWS;
     for (size_t a = 0; a < na; a++)
         for (size_t b = 0; b < nb; b++)
             for (size_t c = 0; c < nc; c++) {
@@ -418,7 +425,7 @@ static void test_ops(void **state) {
                     consts += places[k] == CONST;
                 if (consts == n)
                     continue;                            /* folded: nothing of it is left */
-                for (unsigned rep = 0; rep < (consts ? 4u : 1u); rep++) {
+                for (unsigned rep = 0; rep < (consts ? DRAWS + 1u : 1u); rep++) {
                     struct rdn_cell v[3] = {edge(o->args[0], rnd()), edge(n > 1 ? o->args[1] : 'i', rnd()), edge(n > 2 ? o->args[2] : 'i', rnd())};
                     for (unsigned k = 0; k < n; k++)
                         if (o->args[k] == 'f' && v[k].f != v[k].f)
