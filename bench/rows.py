@@ -7,7 +7,8 @@ A row is one of two kinds; the programs print them without bars, judge() adds `b
                   both in ns, an event unless the bench says otherwise; `unit` us or ms: how the table shows them
   a figure        {bench, figure, value, unit}                               key figure, bar: the largest value
 
-`ok` false (answers differ) fails the row whatever its time. `note` is for the eyes."""
+`ok` false (answers differ) fails the row whatever its time. `peer_batch`: the peer had all its events at once, Redan one by one; `note` is
+for the eyes."""
 import pathlib
 
 GATES = pathlib.Path(__file__).resolve().parent / 'gates.yaml'
@@ -64,9 +65,9 @@ def line(row):
     peer = 'peer' in row
     name = '/'.join(row['key'].split('/')[:-1]) if peer else row['key']
     who = f'{row["peer"]} {row.get("peer_version", "")}'.strip() if peer else row.get('note', '')
-    who = SHORT.get(row.get('peer'), row.get('peer', '')) + who[len(row.get('peer', '')):]
+    who = SHORT.get(row.get('peer'), row.get('peer', '')) + who[len(row.get('peer', '')):] + (', batch' if row.get('peer_batch') else '')
     unit = row.get('unit', 'ns')
-    own, theirs = (row['ns_min'] / NS[unit], number(row['peer_ns'] / NS[unit])) if peer else (row['value'], '')
+    own, theirs = (row['ns_min'] / NS.get(unit, 1), number(row['peer_ns'] / NS.get(unit, 1))) if peer else (row['value'], '')
     text = f'{name:<38}{number(own):>11} {unit:<9}{theirs:>14} {who[:28]:<29}'
     text += f'{ratio(row["ratio"]) if peer else "":>9}{number(row["bar"]) if "bar" in row else "":>8}'
     verdict = 'ok' if row['pass'] else 'FAIL' if row.get('ok', True) else 'FAIL answers differ'

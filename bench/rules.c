@@ -41,13 +41,18 @@ static double now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
-/* GHz of a chain of additions: what the clock is doing now. */
+/* GHz of a chain of additions: what the clock is doing now. The best of four, so that being preempted is not a slower clock. */
 static double add_ghz(void) {
     uint64_t x = 1;
-    double from = now_ns();
-    for (int i = 0; i < 2000000; i++)
-        __asm__ volatile("add $1, %0" : "+r"(x));
-    return 2000000 / (now_ns() - from);
+    double best = 1e18;
+    for (int k = 0; k < 4; k++) {
+        double from = now_ns();
+        for (int i = 0; i < 500000; i++)
+            __asm__ volatile("add $1, %0" : "+r"(x));
+        double took = now_ns() - from;
+        best = took < best ? took : best;
+    }
+    return 500000 / best;
 }
 
 /* ---- opening ---- */
@@ -175,8 +180,9 @@ static void measure(struct run *r, struct gcc_peer *peers, uint32_t rounds, stru
     if (block)
         memset(block, 0, rdn_block_bytes(pl));
     *t = (struct times){1e18, 0, 1e18, {1e18, 1e18}, 0, 0};
-    for (uint32_t tries = 0; t->rounds < rounds && tries < 3 * rounds; tries++) {
-        if (!round_of(r, peers, block ? u->events[0].rules : NULL, block, fired, v)) {
+    while (t->rounds < rounds) {
+        /* On a clock that never holds still it settles for what it gets. */
+        if (!round_of(r, peers, block ? u->events[0].rules : NULL, block, fired, v) && t->repeated < 2 * rounds) {
             t->repeated++;
             continue;
         }
@@ -187,7 +193,7 @@ static void measure(struct run *r, struct gcc_peer *peers, uint32_t rounds, stru
         less(&t->code, v[3]);
     }
     qsort(own, t->rounds, sizeof *own, by_value);
-    t->own_p50 = t->rounds ? own[t->rounds / 2] : 0;
+    t->own_p50 = own[rounds / 2];
     free(own);
     free(block);
 }

@@ -24,6 +24,8 @@ BEST_OF = 3
 DUELS = (('random', 10), ('random', 100), ('random', 1000), ('rare', 100), ('keyed', 100))
 RULE_PEERS = ('numba', 'numpy', 'luajit', 'exprtk', 'zen-engine', 'common-expression-language', 'rule-engine', 'cel-python')
 
+BATCH = ('numba', 'numpy')                               # get all their events at once
+
 
 def lobster():
     """The sample of real order flow, when it is there."""
@@ -106,6 +108,10 @@ def rules(r):
     if r.peer('gcc'):
         for row in r.call('rules', *(['--set', 'keyed', '--rules', 10, '--rounds', 2] if r.tiny else [])):
             r.row(row)
+
+
+def peers(r):
+    """The same rules in other languages; without peers Redan alone."""
     wanted = [p for p in map(r.peer, RULE_PEERS) if p]
     for name, size in DUELS[:1] if r.tiny else DUELS:
         with tempfile.TemporaryDirectory(prefix='redan-bench-') as d, duel.Player(
@@ -120,7 +126,8 @@ def rules_duel(r, own, p, row, folder):
     cmd = [p.python or sys.executable, RULES_PEER, p.name, folder, p.bin / p.name]
     try:
         with duel.Player(cmd) as player:
-            row.update(duel.duel(own, player), peer=p.name, peer_form=player.hello['form'], note=player.hello['form'])
+            form = player.hello['form']
+            row.update(duel.duel(own, player), peer=p.name, peer_form=form, peer_batch=p.name in BATCH or 'batch' in form)
             events = player.ask(f'answers {folder / "peer.bin"}')['events']
     except duel.PlayerError as e:
         r.say(None, f'{row["bench"]}/{row["set"]}/{row["rules"]}: no {p.name}: {e}')
@@ -274,5 +281,6 @@ def kernel_duel(r, own, p, player):
     r.row(row)
 
 
-BENCHES = {'rules': rules, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed, 'windows': windows, 'kernel': kernel}
+BENCHES = {'rules': rules, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed,
+           'windows': windows}
 

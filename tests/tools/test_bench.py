@@ -5,6 +5,7 @@
   test_bench.py BUILD"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ sys.path[:0] = [str(ROOT / 'bench'), str(ROOT / 'bench/peers')]
 import duel
 import install
 import rows
+import run
+import suite
 
 
 def refusal(f, *args):
@@ -109,13 +112,13 @@ def whole(empty, build):
         r = subprocess.run([sys.executable, ROOT / 'bench/run.py', '--tiny', '--offline', '--into', nothing, '--build', build, '--gates', empty / 'g.yaml', *args],
                            capture_output=True, text=True, check=False, timeout=60)
         return r.returncode, r.stdout, r.stderr
-    got = run('rules/random/10: 1e9\n', 'rules', '--peers', 'none', '--json')
+    got = run('rules/random/10: 1e9\n', 'peers', '--peers', 'none', '--json')
     objects = [json.loads(line) for line in got[1].splitlines()]
     keys = {'date', 'cpu', 'flags', 'kernel', 'add_ghz', 'steal_pct', 'commit'}
     yield 'without peers', got[0] == 0 and objects[0]['bench'] == 'machine' and keys <= set(objects[0]) and objects[-1]['pass'] is True, got
-    got = run('rules/random/10: 0.001\n', 'rules', '--peers', 'none')
+    got = run('rules/random/10: 0.001\n', 'peers', '--peers', 'none')
     yield 'a missed bar', got[0] == 1 and 'FAIL' in got[1] and 'missed: rules/random/10' in got[2], got
-    got = run('', 'rules', '--peers', 'zen-engine')
+    got = run('', 'peers', '--peers', 'zen-engine')
     yield 'a missing peer', got[0] == 77 and got[2] == 'skipped: zen-engine: not installed, and --offline\n', got
     got = run('rules/random/10: 0.001\n', 'keyed', '--peers', 'none')
     yield 'another bench', got[0] == 0 and 'keyed/' in got[1] and 'rules/' not in got[1], got
@@ -124,10 +127,44 @@ def whole(empty, build):
         yield f'refused: {args} {gates}', got[0] == 2 and say in got[2], got
 
 
+HEAD = re.compile(r'\d{4}-\d\d-\d\d: .+, \d+ cores, (AVX-512|AVX2|no AVX2), \d\.\d\d GHz, Linux \S+, commit [0-9a-f]{7,}')
+ROW = re.compile(r'(?P<key>[\w./-]+) +[\d,.]+ \S*(?P<peer> +[\d,.]+ \S+(?: \S+)*? +[\d.e-]+)?(?P<bar> +[\d,.]+  (?:ok|FAIL)(?: answers differ)?)?')
+
+
+def table_problems(text):
+    """What is wrong with the form of README's table; the figures are what they are."""
+    lines = text.splitlines()
+    bad = [] if lines and HEAD.fullmatch(lines[0]) else [f'no machine: {lines[:1]}']
+    bad += [] if lines[1:2] == [rows.COLUMNS] else [f'no columns: {lines[1:2]}']
+    found = [(ROW.fullmatch(line), line) for line in lines[2:] if line.strip()]
+    bad += [f'not a row: {line}' for m, line in found if not m]
+    keys = {m.group('key').split('/')[0] for m, _ in found if m}
+    return bad + [f'no rows of {name}' for name in suite.BENCHES if name != 'peers' and name not in keys]
+
+
+def readme(_):
+    page = (ROOT / 'README.md').read_text()
+    start = page.index('```sh\n./dev bench\n```')
+    block = re.compile(r'```text\n(.*?)```\n', re.S).search(page, start)
+    table = block.group(1)
+    yield 'README', not table_problems(table), table_problems(table)
+    lines = table.splitlines(True)
+    first = next(i for i, line in enumerate(lines) if line.startswith('rules/'))
+    for what, text, say in (('no machine', ''.join(lines[1:]), 'no machine'), ('no columns', ''.join(lines[:1] + lines[2:]), 'no columns'),
+                            ('a word for a number', ''.join(lines[:first] + [lines[first].replace('0', 'o')] + lines[first + 1:]), 'not a row'),
+                            ('a bench is missing', ''.join(x for x in lines if not x.startswith('swap/')), 'no rows of swap')):
+        got = table_problems(text)
+        yield f'README: {what}', any(p.startswith(say) for p in got), got
+    got = run.into_readme(page, 'X\n')
+    yield 'a table put in', got[:start] == page[:start] and got[block.end() - len(table) + 2:] == page[block.end():] and '```text\nX\n```' in got, got[start:start + 200]
+    got = refusal(run.into_readme, page.replace('./dev bench\n', './dev benches\n'), 'X\n')
+    yield 'no place for a table', got == 'README.md has no ```text block behind ./dev bench', got
+
+
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as d:
-        for group in (peers, judged, turns, lambda e: whole(e, sys.argv[1])):
+        for group in (peers, judged, turns, readme, lambda e: whole(e, sys.argv[1])):
             for what, ok, got in group(pathlib.Path(d)):
                 passed += ok
                 failed += not ok
