@@ -2,6 +2,7 @@
  * cards.c: the cards example with its Python scoring plugin, good and bad ones. One JSON line a result.
  *
  *   cards RULES.rdn score  PLUGIN.py [--flow FILE.csv] [--events N]     transactions judged, plugin calls, ns a call
+ *   cards RULES.rdn rules  PLUGIN.py [--rounds N]                       500 transactions over and over, too small for the model: the rules alone
  *   cards RULES.rdn bad    PLUGIN.py                                    one call of a plugin that misbehaves: what the lane and the host see
  *   cards RULES.rdn reload BAD.py GOOD.py [--rounds N]                  a changed file loaded beside the old one, to its first answer
  *
@@ -165,6 +166,45 @@ static int score(const char *rules, const char *plugin, const char *csv, uint64_
     return 0;
 }
 
+/* ---- the rules alone ---- */
+enum { HOT = 500 };
+static double hot_round(struct bank *b, struct txn *v) {
+    redan_verdict verdict;
+    int64_t from = now_ns(), span = v[HOT - 1].ts - v[0].ts + 9000000000;
+    for (int i = 0; i < HOT; i++)
+        if (redan_eval(b->lane, b->event, &v[i], &verdict) < 0)
+            die("a transaction was refused", NULL);
+    double ns = (double)(now_ns() - from) / HOT;
+    for (int i = 0; i < HOT; i++)
+        v[i].ts += span;
+    return ns;
+}
+static int rules_alone(const char *rules, const char *plugin, uint32_t rounds) {
+    char log[LOG_BYTES] = "";
+    struct bank b = { 0 };
+    struct txn *v = calloc(HOT, sizeof *v);
+    double best = 1e18;
+    if (!v)
+        die("memory", NULL);
+    bank_open(&b, rules, plugin, false, log);
+    for (uint64_t i = 0; i < HOT; i++) {
+        generate(&b, i, &v[i]);
+        v[i].amount = 100 + v[i].amount % 9900;          /* at most 100.00: rule model does not ask */
+    }
+    for (uint32_t k = 0; k < rounds; k++) {
+        double ns = hot_round(&b, v);
+        best = ns < best ? ns : best;
+    }
+    struct rdn_plugin_status s;
+    rdn_plugin_status(rdn_dispatch_find(b.eng, "fraud_model"), &s);
+    if (s.calls)
+        die("the plugin was called", NULL);
+    printf("{\"bench\":\"cards\",\"schema\":1,\"figure\":\"cards/hot/ns_per_event\",\"value\":%.1f,\"unit\":\"ns\"}\n", best);
+    bank_close(&b);
+    free(v);
+    return 0;
+}
+
 /* ---- plugins that misbehave ---- */
 static void print_text(const char *s) {
     putchar('"');
@@ -259,10 +299,12 @@ int main(int argc, char **argv) {
     }
     if (rules && strcmp(mode, "score") == 0)
         return score(rules, argv[3], csv, csv ? events : events < 20000 ? events : 20000);
+    if (rules && strcmp(mode, "rules") == 0 && rounds)
+        return rules_alone(rules, argv[3], rounds);
     if (rules && strcmp(mode, "bad") == 0)
         return bad(rules, argv[3]);
     if (rules && argc > 4 && strcmp(mode, "reload") == 0 && rounds)
         return reload(rules, argv[3], argv[4], rounds);
-    fprintf(stderr, "usage: cards RULES.rdn score PLUGIN.py [--flow CSV] [--events N] | bad PLUGIN.py | reload BAD.py GOOD.py [--rounds N]\n");
+    fprintf(stderr, "usage: cards RULES.rdn score PLUGIN.py [--flow CSV] [--events N] | rules PLUGIN.py [--rounds N] | bad PLUGIN.py | reload BAD.py GOOD.py [--rounds N]\n");
     return 2;
 }
