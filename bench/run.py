@@ -114,10 +114,9 @@ def main():
     if a.readme:
         page = ROOT / 'README.md'
         page.write_text(into_readme(page.read_text(), ''.join(table)))
-    for text in run.missed:
-        print('missed:', text, file=sys.stderr)
-    for text in run.skipped:
-        print('skipped:', text, file=sys.stderr)
+    for word, texts in (('missed', run.missed), ('skipped', run.skipped), ('left out', run.left_out)):
+        for text in texts:
+            print(f'{word}: {text}', file=sys.stderr)
     return 1 if run.missed else 77 if run.skipped else 0
 
 

@@ -38,7 +38,7 @@ class Run:
 
     def __init__(self, build, peers, say, bars, tiny=False):
         self.build, self.peers, self.say, self.bars, self.tiny = build, peers, say, bars, tiny
-        self.missed, self.skipped = [], []
+        self.missed, self.skipped, self.left_out = [], [], []     # left out: rows that a peer cannot play; no fault
 
     def path(self, name):
         return self.build / f'bench/bench-{name}'
@@ -129,7 +129,7 @@ def rules_duel(r, own, p, row, folder):
             row.update(duel.duel(own, player), peer=p.name, peer_form=form, peer_batch=p.name in BATCH or 'batch' in form)
             events = player.ask(f'answers {folder / "peer.bin"}')['events']
     except duel.PlayerError as e:
-        r.say(None, f'{row["bench"]}/{row["set"]}/{row["rules"]}: no {p.name}: {e}')
+        r.left_out.append(f'{p.name} of {row["bench"]}/{row["set"]}/{row["rules"]}: {e}')
         return
     row['events'] = events
     row['ok'] = duel.same_answers(folder / 'own.bin', folder / 'peer.bin', events, (row['rules'] + 63) // 64)
