@@ -25,8 +25,8 @@ struct rdn_exec_impl {
     void (*close)(struct rdn_program *);
     int (*frame_open)(struct rdn_frame *, redan_error *reterr);
     void (*frame_close)(struct rdn_frame *);
-    /* After rdn_interp_begin, before anything else of the event. Sees to head.fired: rdn_frame_clear_fired, or words that `rules`
-     * will store as a whole. */
+    /* Before anything else of the event. NULL: nothing to do; then `rules` sees to head.fired: rdn_frame_clear_fired, or words of
+     * its own that it stores as a whole. */
     void (*begin)(struct rdn_frame *);
     void (*params_changed)(struct rdn_frame *);          /* NULL: nothing to do */
     uint64_t (*cold_rules)(const struct rdn_frame *);    /* NULL: none */

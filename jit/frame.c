@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * frame.c: a lane's working memory for one program, and the phases of an event. */
 #include "jit/exec_impl.h"
-#include "jit/interp_code.h"
 #include <string.h>
 
 #define NO_EVENT UINT32_MAX
@@ -77,17 +76,19 @@ static inline void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row
         clear(f, h->undef);
     h->any_undef = false;
     f->known = NULL;
-    rdn_interp_begin(f);
+    f->seq++;
 }
 
 void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
     begin(f, event, row, now, ts);
-    f->impl->begin(f);
+    if (f->impl->begin)
+        f->impl->begin(f);
 }
 
 void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
     begin(f, event, row, now, ts);
-    f->impl->begin(f);
+    if (f->impl->begin)
+        f->impl->begin(f);
     f->known = fired;
 }
 

@@ -77,30 +77,19 @@ static __attribute__((noinline)) bool operand_slow(struct rdn_frame *f, rdn_pid 
     c->cause = RDN_DEFINED;
     return true;
 }
-static inline int64_t row_word(const uint8_t *p, unsigned load) {
-    int64_t v;
-    int32_t d;
-    uint32_t u;
-    switch (load) {
-    case RDN_LOAD_64: memcpy(&v, p, 8); return v;
-    case RDN_LOAD_U32: memcpy(&u, p, 4); return u;
-    case RDN_LOAD_I32: memcpy(&d, p, 4); return d;
-    default: return *p;
-    }
-}
 static inline int64_t key_word(const uint8_t *row, const struct rdn_keyword *w) {
     int64_t v = 0;
     if (w->load == RDN_LOAD_TAIL)
         memcpy(&v, row + w->at, w->bytes);
     else if (w->load != RDN_LOAD_ZERO)
-        v = row_word(row + w->at, w->load);
+        v = rdn_row_word(row + w->at, w->load);
     return v;
 }
 /* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
 static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
     if (o->load == RDN_LOAD_ITEM)
         return item_value(f, o->at, ret);
-    *ret = row_word(f->head.row + o->at, o->load);
+    *ret = rdn_row_word(f->head.row + o->at, o->load);
     return true;
 }
 static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
@@ -285,7 +274,7 @@ static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, str
     int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
     struct rdn_cell x;
     if (s->kind == RDN_FILL_INLIST) {
-        x.d = row_word(f->head.row + s->at, s->load);    /* and its low word for what is no decimal */
+        x.d = rdn_row_word(f->head.row + s->at, s->load);    /* and its low word for what is no decimal */
         x.cause = RDN_DEFINED;
         *slot = f->helpers.inlist(f->lane, s->index, &x);
     } else if (s->kind == RDN_FILL_INCAL) {
@@ -355,6 +344,17 @@ void rdn_run_fills(struct rdn_frame *f) {
         other_fill(f, p, &last);
 }
 
+void rdn_run_late(struct rdn_frame *f, const uint32_t *gathers, uint32_t n) {
+    struct rdn_run *r = f->x;
+    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t *done = &r->at->late_gen[gathers[i]];
+        if (*done != r->gen)
+            any_fill(f, &r->ev->plan->gathers.v[gathers[i]], &last);
+        *done = r->gen;
+    }
+}
+
 /* ---- window inputs ---- */
 /* Quickly, or not at all: what is undefined, not storable or not planned goes to interp, which says what it is. */
 static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, enum rdn_enter *how) {
@@ -392,7 +392,7 @@ static inline bool source(const struct rdn_run *r, const uint8_t *row, const str
         memcpy(ret, r->block + s->at, sizeof *ret);
         return !(r->taint[s->bit / 64] >> s->bit % 64 & 1);
     } else {
-        *ret = row_word(row + s->at, s->load);
+        *ret = rdn_row_word(row + s->at, s->load);
     }
     return true;
 }
@@ -412,6 +412,7 @@ static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct 
 }
 uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     struct rdn_run *r = f->x;
+    rdn_run_need_start(f);
     const struct rdn_steps *s = &r->ev->steps;
     uint32_t n = s->nputs[accepted], i = from;
     if (!f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || (accepted && !s->accept_quick) || !rdn_native_alive(r))
@@ -431,6 +432,7 @@ uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
 
 enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {
     struct rdn_run *r = f->x;
+    rdn_run_need_start(f);
     const struct rdn_winplan *wp = r->ev->window[window];
     uint32_t mode = rdn_fp_enter(r);
     enum rdn_enter how;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * interp.c: the reference interpreter: every executor must agree with it.
  *
- * rdn_interp_begin    [hot]  O(1): memos carry a stamp of the event
+ * a new event         [hot]  O(1): memos carry a stamp of the event
  * rdn_interp_eval     [hot]  O(code of the node), no recursion, no allocation
  *
  * Cells are copied only where a value is made or kept; operands are read where they stand. A field is decoded at its first use in
@@ -447,6 +447,7 @@ static void run_code(struct rdn_interp_state *st, const struct rdn_run_of *range
 void rdn_interp_eval(struct rdn_interp_state *st, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_interp *in = st->code;
     const struct rdn_node *n = &in->ir->nodes.v[id];
+    rdn_interp_need_begin(st);
     st->tmp.used = 0;
     st->fields[CTX_SCORE].i = st->frame->head.score;
     while (n->op == RDN_OP_USE && !in->shared_of[id])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * interp_code.h: the reference interpreter's code for one rule set and its working memory in one frame. Private to interp*.c and frame.c.
+ * interp_code.h: the reference interpreter's code for one rule set and its working memory in one frame. Private to interp*.c.
  *
  * Every root of the rule set (condition, action part, window part, let, bound fn argument, call, test part) is laid out as a
  * run of instructions in the order of evaluation that LANGUAGE.md 17.6 fixes, with forward jumps where that order skips
@@ -64,7 +64,7 @@ struct rdn_key_memo { uint64_t gen; };                   /* of the event its key
 struct rdn_interp_state {
     const struct rdn_interp *code;
     struct rdn_frame *frame;
-    uint64_t gen, pending, stamps;                       /* this event; the open pre-pass or 0; stamps given so far */
+    uint64_t seq, gen, pending, stamps;                  /* the frame's; this event; the open pre-pass or 0; stamps given so far */
     struct rdn_cell *temps, *shared, *fields;
     struct rdn_pushed *stack;
     const struct rdn_cell **argp;                        /* operands of an n-ary instruction */
@@ -74,9 +74,11 @@ struct rdn_interp_state {
     struct rdn_key_memo *key_memo;
     struct rdn_scratch tmp, keep;                        /* texts and arrays: of one evaluation; until the next event */
 };
-/* Starts a new event: every memo is forgotten. [hot] */
-static inline void rdn_interp_begin(struct rdn_frame *f) {
-    struct rdn_interp_state *st = f->interp;
+/* The first question about a new event: every memo is forgotten. [hot] */
+static inline void rdn_interp_need_begin(struct rdn_interp_state *st) {
+    if (st->seq == st->frame->seq)
+        return;
+    st->seq = st->frame->seq;
     st->gen = ++st->stamps;
     st->keep.used = 0;
 }

@@ -12,6 +12,7 @@ void rdn_interp_rule(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) {
     struct rdn_interp_state *st = f->interp;
     const struct rdn_rule *r = &f->head.ir->rules[rule];
     if (r->calls) {
+        rdn_interp_need_begin(st);
         st->pending = ++st->stamps;
         rdn_interp_eval(st, r->when, ret);
         st->pending = 0;
@@ -26,6 +27,7 @@ bool rdn_interp_own_key(struct rdn_frame *f, uint32_t window, const struct rdn_k
     const struct rdn_window *w = &f->head.ir->windows[window];
     struct rdn_key *key = rdn_own_key_slot(st, window);
     *ret = key;
+    rdn_interp_need_begin(st);
     if (st->key_memo[window].gen == st->gen)
         return true;
     rdn_key_begin(key);

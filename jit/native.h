@@ -13,5 +13,5 @@ void rdn_native_close(struct rdn_program *);
 int  rdn_native_frame_open(struct rdn_frame *, redan_error *);
 #define RDN_NATIVE_ENTRIES                                                                                                           \
     .build = rdn_native_build, .close = rdn_native_close, .frame_open = rdn_native_frame_open, .frame_close = rdn_run_close,         \
-    .begin = rdn_run_begin, .params_changed = rdn_run_params, .window = rdn_run_window, .puts = rdn_run_puts, .rules = rdn_run_rules, .cold_rules = rdn_run_cold_rules
+    .params_changed = rdn_run_params, .window = rdn_run_window, .puts = rdn_run_puts, .rules = rdn_run_rules, .cold_rules = rdn_run_cold_rules
 #endif

@@ -3,13 +3,9 @@
  *
  * Roots are rule conditions and items. A pass over what they reach counts uses and adds gather steps; what two roots share and
  * what costs more than a slot is computed once; a last pass from every root writes the dep sets. */
-#include "jit/plan.h"
+#include "jit/plan_impl.h"
 #include <string.h>
 #include "jit/faults.h"
-
-#define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
-#include "jit/plan.def"
-#undef PLAN
 
 static struct rdn_pnode *at(struct rdn_plan *pl, rdn_pid p) { return &pl->nodes.v[p]; }
 
@@ -182,7 +178,7 @@ static void mark(struct rdn_plan *pl, rdn_pid p) {
         mark(pl, args[i]);
 }
 
-static double op_ns(const struct rdn_pnode *n) {
+double rdn_plan_op_ns(const struct rdn_pnode *n) {
     switch (n->op) {
     case RDN_OP_CONST: case RDN_OP_FIELD: case RDN_OP_PARAM: case RDN_OP_NOW: case RDN_OP_TS:
         return 0;
@@ -204,7 +200,7 @@ static void choose_shared(struct rdn_plan *pl, struct rdn_arena *tmp) {
             continue;
         uint32_t k;
         const rdn_pid *args = rdn_pargs(pl, n, &k);
-        ns[p] = op_ns(n);
+        ns[p] = rdn_plan_op_ns(n);
         for (uint32_t i = 0; i < k; i++)
             ns[p] += at(pl, args[i])->flags & RDN_P_SHARED ? 0 : ns[args[i]];
         if (n->uses > 1 && ns[p] > k_share_ns && pl->nslots < RDN_PLAN_MAX_SLOTS)
@@ -301,7 +297,8 @@ static bool drop_interp_slot(struct rdn_plan *pl, rdn_pid p) {
     return true;
 }
 
-struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event) {
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event,
+                                const struct rdn_plan_options *opt) {
     struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
     pl->arena = arena;
     pl->ir = ir;
@@ -324,6 +321,8 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
     for (uint32_t i = 0; i < pl->items.n; i++)
         mark_early(pl, pl->items.v[i]);
     dep_sets(pl, tmp);
-    rdn_plan_groups(pl, tmp);
+    struct rdn_choice ch = {.pl = pl, .tmp = tmp, .opt = opt};
+    rdn_plan_choose(&ch);
+    rdn_plan_groups(&ch);
     return pl;
 }

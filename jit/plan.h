@@ -54,6 +54,7 @@ struct rdn_gather {
     uint32_t slot, index, column, key, src, dep;
     rdn_pid pid;                                         /* the node whose slot it fills */
     rdn_pid operand, els;                                /* leaves or items */
+    bool late;                                           /* only sparse groups need it: made when one of them runs */
 };
 #define RDN_KEY_MEMO 16                                  /* bytes in front of each key in the block: gather.c's */
 struct rdn_keyplan {                                     /* one distinct tuple of key expressions */
@@ -62,7 +63,8 @@ struct rdn_keyplan {                                     /* one distinct tuple o
 };
 /* How C gets an operand without looking at its node. SLOW: through its node. */
 enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM,
-                RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL };   /* steps.h alone: nothing to load; 0; the first bytes of a word */
+                RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL,     /* steps.h alone: nothing to load; 0; the first bytes of a word */
+                RDN_LOAD_SLOT };                                 /* rdn_pword alone: of the block */
 struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; item: its number */
 struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 
@@ -75,7 +77,8 @@ enum rdn_technique {
 #undef TECHNIQUE
     RDN_RULE_COUNT
 };
-struct rdn_prule { rdn_pid root; uint8_t how; };         /* how: RDN_RULE_* */
+/* how: RDN_RULE_*; by: the clause it goes by (key, threshold, jump), 0: none; pass: how often that holds; ns: expected a event */
+struct rdn_prule { rdn_pid root; uint8_t how; rdn_pid by; float pass, ns; };
 
 /* ---- what native code computes ----
  * The output words of an event are one bit a rule of the event, in its order, and behind them those that only C reads. An
@@ -93,9 +96,43 @@ struct rdn_pinput { rdn_pid pid; uint32_t uses; };
 struct rdn_pgroup {
     uint32_t cond, nconds;                               /* plan->conds.v[cond ..], by bit */
     uint32_t input, ninputs;                             /* plan->inputs.v[input ..]: f64 fields and slots it reads, most used first */
+    uint32_t late, nlate;                                /* plan->late.v[late ..]: gathers it needs that are not made before */
 };
 
 struct rdn_steps;
+/* ---- what C looks at to know which sparse groups to run: behind group 0 ----
+ * A word of the row, or of a slot that stands by then (load SLOT, at: offset in the block). A float is turned into an integer of the
+ * same order; one that is not finite taints `dep`, like every slot without a value. */
+struct rdn_pword { uint8_t load; bool is_f64; uint32_t at, dep; rdn_pid pid; };
+/* What group a value lets run. direct[value - lo], when the keys lie close together; else open addressing: `more` when a key that
+ * belongs here stands further on, and an empty place holds a key that belongs elsewhere, so that most look-ups end at once. */
+struct rdn_pbucket { int64_t key; uint32_t group; bool more; };
+struct rdn_pindex {
+    struct rdn_pword of;
+    uint32_t *direct; int64_t lo; uint64_t ndirect;      /* group 0: none */
+    struct rdn_pbucket *buckets; uint32_t mask; unsigned shift;
+    uint32_t nkeys;
+};
+static inline uint32_t rdn_pindex_place(const struct rdn_pindex *x, int64_t key) { return (uint32_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> x->shift); }
+/* A finite float as an integer of the same order; -0 is 0. */
+static inline int64_t rdn_pword_float(double d) {
+    int64_t v;
+    d += 0.0;
+    __builtin_memcpy(&v, &d, sizeof v);
+    return v ^ (int64_t)((uint64_t)(v >> 63) >> 1);
+}
+/* Thresholds: groups[i] runs while keys[i] < x, where x is the word, or its complement when `flip`; keys ascend and end with
+ * INT64_MAX. */
+struct rdn_pladder { struct rdn_pword of; bool flip; uint32_t n; int64_t *keys; uint32_t *groups; };
+/* Rules that are one threshold each: bits[k] of them hold when the first k * RDN_PURE_STEP keys are below x; the rest one by one. */
+#define RDN_PURE_STEP 16u
+struct rdn_ppure { struct rdn_pword of; bool flip; uint32_t n; int64_t *keys; uint32_t *rules; uint64_t *bits; };
+/* Kill sets: atoms stand from output bit 64 * word on; a false one kills dep set `set` + its number. The rest of `rules` fire. */
+#define RDN_KILL_WORDS 256u                              /* of rules, at most */
+struct rdn_pkill { uint32_t word, natoms, set; uint64_t *rules; };
+/* Gates: bit i from output bit 64 * word on lets group `group` + i run. */
+struct rdn_pgates { uint32_t word, n, group; };
+
 struct rdn_plan {
     struct rdn_arena *arena;
     const struct rdn_ir *ir; uint32_t event;
@@ -115,6 +152,11 @@ struct rdn_plan {
     RDN_VEC(struct rdn_pinput) inputs;
     RDN_VEC(struct rdn_pgroup) groups;                   /* none: no rule is native */
     struct rdn_pgroup operands;                          /* no conditions; inputs of the items */
+    RDN_VEC(uint32_t) late;
+    RDN_VEC(struct rdn_pindex) indexes;
+    RDN_VEC(struct rdn_pladder) ladders;
+    RDN_VEC(struct rdn_ppure) pures;
+    struct rdn_pkill kill; struct rdn_pgates gates;
     uint32_t out_words;                                  /* words, and those that only C reads */
     uint32_t nslots, ndeps, nhow[RDN_RULE_COUNT];        /* ndeps: dep sets; nhow: rules by technique */
     uint64_t *deps; uint32_t dep_words;                  /* ndeps sets of dep_words words: of taint */
@@ -140,10 +182,11 @@ static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_b
 #define RDN_PLAN_MAX_EVENT 4096u                         /* bytes of a row */
 #define RDN_PLAN_MAX_NODES (1u << 20)
 
+/* force: RDN_RULE_COUNT: the planner chooses; else this technique wherever a rule's form allows it (REDAN_JIT_FORCE, for tests). */
+struct rdn_plan_options { enum rdn_technique force; bool no_late; };  /* no_late: every read is made before group 0 */
 /* Plans one event type. The plan lives in `arena`; `tmp` holds what only planning needs. Both have .oom set. Nothing fails: what
  * does not fit is left to interp. */
-struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *, uint32_t event);
-
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *, uint32_t event, const struct rdn_plan_options *);
 /* ---- between the files of the planner ---- */
 struct rdn_copy;                                         /* hash table and memo of the canonical copy */
 struct rdn_copy *rdn_copy_new(struct rdn_plan *, struct rdn_arena *tmp);
@@ -155,8 +198,6 @@ void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);
 /* A leaf, or an item (added when it is native and depends on the event alone): can C read it before the windows? */
 bool rdn_plan_operand(struct rdn_plan *, rdn_pid);
 struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *, rdn_pid);   /* of what rdn_plan_operand let through */
-/* plan_group.c: technique of each rule, conditions, groups, inputs. After marking and sharing. */
-void rdn_plan_groups(struct rdn_plan *, struct rdn_arena *tmp);
 /* An emitter cannot compute the condition: whoever depends on it is left to interp. */
 void rdn_plan_give_up(struct rdn_plan *, const struct rdn_pcond *);
 /* Conjuncts of a rule: its operands when it is an `and` computed in place, else itself. */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan_group.c: how each rule is run, and the groups of conditions that native code computes for it (plan.h). */
-#include "jit/plan.h"
-
-#define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
-#include "jit/plan.def"
-#undef PLAN
-
-static struct rdn_pnode *at(struct rdn_plan *pl, rdn_pid p) { return &pl->nodes.v[p]; }
+#include <string.h>
+#include "jit/plan_impl.h"
 
 const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *pl, const rdn_pid *root, uint32_t *ret_n) {
     const struct rdn_pnode *n = &pl->nodes.v[*root];
@@ -17,9 +12,10 @@ const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *pl, const rdn_pid *root
     return pl->args.v + n->a;
 }
 
-/* ---- techniques ---- */
 static void leave_to_interp(struct rdn_plan *pl, uint32_t rule) {
     bool late = pl->ir->rules[pl->ir->events[pl->event].rules[rule]].late;
+    pl->nhow[pl->rules[rule].how]--;
+    pl->nhow[RDN_RULE_INTERP]++;
     pl->rules[rule].how = RDN_RULE_INTERP;
     pl->interp[(late ? pl->words : 0) + rule / 64] |= 1ull << rule % 64;
     pl->any_late |= late;
@@ -33,35 +29,126 @@ void rdn_plan_give_up(struct rdn_plan *pl, const struct rdn_pcond *c) {
         if (set[r / 64] >> r % 64 & 1)
             leave_to_interp(pl, r);
 }
-
-/* The clause to jump on: an equality of an integer with many values and a constant. No guard, so the jump decides alone. */
-static rdn_pid first_clause(struct rdn_plan *pl, const rdn_pid *v, uint32_t n) {
-    for (uint32_t i = 0; n > 1 && i < n; i++) {
-        const struct rdn_pnode *k = at(pl, v[i]), *x = at(pl, k->a);
-        bool many = k->op == RDN_OP_EQ && (k->flags & RDN_P_NATIVE) && !(k->flags & RDN_P_SHARED) && x->type == RDN_TY_I64 &&
-                    x->op == RDN_OP_FIELD && (x->flags & RDN_P_NATIVE) && at(pl, k->b)->op == RDN_OP_CONST && (rdn_u128)((rdn_i128)x->hi - x->lo) > 255;
-        if (many && k_prior_eq_many <= k_branch_pass)
-            return v[i];
-    }
-    return 0;
+void rdn_plan_add_sets(struct rdn_plan *pl, const uint64_t *sets, uint32_t n) {
+    size_t was = (size_t)pl->ndeps * pl->dep_words, more = (size_t)n * pl->dep_words;
+    uint64_t *all = rdn_new_n(pl->arena, uint64_t, was + more + 1);
+    memcpy(all, pl->deps, was * sizeof *all);
+    memcpy(all + was, sets, more * sizeof *all);
+    pl->deps = all;
+    pl->ndeps += n;
 }
 
-/* ---- groups ---- */
-static void add_cond(struct rdn_plan *pl, uint32_t bit, rdn_pid first, const rdn_pid *v, uint32_t n) {
-    struct rdn_pcond *c = rdn_push(pl->arena, &pl->conds);
-    *c = (struct rdn_pcond){.bit = bit, .clause = pl->clauses.n, .nclauses = n, .njumps = first != 0, .dep = RDN_NO_DEP};
+/* ---- conditions and groups ---- */
+void rdn_plan_cond(struct rdn_choice *c, uint32_t bit, const rdn_pid *v, uint32_t n, rdn_pid without) {
+    struct rdn_plan *pl = c->pl;
+    rdn_pid first = rdn_plan_jump(c, v, n, without);
+    struct rdn_pcond *k = rdn_push(pl->arena, &pl->conds);
+    *k = (struct rdn_pcond){.bit = bit, .clause = pl->clauses.n, .njumps = first != 0, .dep = RDN_NO_DEP};
     if (first)
         rdn_push_val(pl->arena, &pl->clauses, first);
     for (uint32_t i = 0; i < n; i++)
-        if (v[i] != first)
+        if (v[i] != first && v[i] != without)
             rdn_push_val(pl->arena, &pl->clauses, v[i]);
+    k->nclauses = pl->clauses.n - k->clause;
+}
+uint32_t rdn_plan_close_group(struct rdn_plan *pl, uint32_t first) {
+    rdn_push_val(pl->arena, &pl->groups, ((struct rdn_pgroup){.cond = first, .nconds = pl->conds.n - first}));
+    return pl->groups.n - 1;
 }
 
+/* What a late rule's gate asks, or what is left behind it. */
+static void half(struct rdn_choice *c, uint32_t rule, bool gate, uint32_t bit) {
+    uint32_t n, k = 0;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[rule].root, &n);
+    rdn_pid *some = rdn_new_n(c->tmp, rdn_pid, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!c->costly[v[i]] == gate)
+            some[k++] = v[i];
+    rdn_plan_cond(c, bit, some, k, 0);
+}
+/* Gates taint the rule behind them: its set is the rule alone. */
+static void gates(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    uint64_t *sets = rdn_new_n(c->tmp, uint64_t, (size_t)pl->nhow[RDN_RULE_LATE] * pl->dep_words + 1);
+    pl->gates.word = pl->out_words;
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        if (pl->rules[i].how != RDN_RULE_LATE)
+            continue;
+        half(c, i, true, 64 * pl->gates.word + pl->gates.n);
+        pl->conds.v[pl->conds.n - 1].dep = pl->ndeps + pl->gates.n;
+        sets[(size_t)pl->gates.n++ * pl->dep_words + i / 64] |= 1ull << i % 64;
+    }
+    pl->out_words += (pl->gates.n + 63) / 64;
+    if (pl->gates.n)
+        rdn_plan_add_sets(pl, sets, pl->gates.n);
+}
+static void behind_gates(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    pl->gates.group = pl->groups.n;
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        if (pl->rules[i].how == RDN_RULE_LATE) {
+            uint32_t first = pl->conds.n;
+            half(c, i, false, i);
+            rdn_plan_close_group(pl, first);
+        }
+}
+static void dense(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        uint32_t n;
+        const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &n);
+        if (pl->rules[i].how == RDN_RULE_FLAT || pl->rules[i].how == RDN_RULE_BRANCH)
+            rdn_plan_cond(c, i, v, n, 0);
+    }
+    rdn_plan_kill(c);
+    gates(c);
+    rdn_plan_close_group(pl, 0);
+}
+
+/* ---- shared values ---- */
+static void reach(struct rdn_plan *pl, uint32_t *seen, rdn_pid p) {
+    uint32_t k;
+    if (seen[p]++)
+        return;
+    const struct rdn_pnode *n = rdn_pnode_at(pl, p);
+    if (n->flags & RDN_P_SLOT)
+        return;
+    const rdn_pid *v = rdn_pargs(pl, n, &k);
+    for (uint32_t i = 0; i < k; i++)
+        reach(pl, seen, v[i]);
+}
+/* A shared value that group 0 has no use for is made where it is needed, unless it is large: what a rare group needs is rarely
+ * needed, and a late read is not there yet when group 0 runs. */
+static void unshare(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    uint32_t kept = 0, *seen = rdn_new_n(c->tmp, uint32_t, pl->nodes.n);
+    const struct rdn_pgroup *g = &pl->groups.v[0];
+    for (uint32_t i = 0; i < g->nconds; i++)
+        for (uint32_t k = 0; k < pl->conds.v[i].nclauses; k++)
+            reach(pl, seen, pl->clauses.v[pl->conds.v[i].clause + k]);
+    for (uint32_t i = 0; i < pl->indexes.n; i++)
+        reach(pl, seen, pl->indexes.v[i].of.pid);
+    for (uint32_t i = 0; i < pl->ladders.n; i++)
+        reach(pl, seen, pl->ladders.v[i].of.pid);
+    for (uint32_t i = 0; i < pl->pures.n; i++)
+        reach(pl, seen, pl->pures.v[i].of.pid);
+    for (uint32_t i = 0; i < pl->shared.n; i++) {
+        rdn_pid p = pl->shared.v[i];
+        struct rdn_pnode *n = rdn_pnode_at(pl, p);
+        if (!seen[p] && !(n->flags & RDN_P_EARLY) && c->size[p] <= RDN_UNSHARE_SIZE)
+            n->flags &= (uint16_t)~RDN_P_SHARED;
+        else
+            pl->shared.v[kept++] = p;
+    }
+    pl->shared.n = kept;
+}
+
+/* ---- inputs ---- */
 /* Values made before the group runs are read from their slots: `made` is a flag such nodes have, 0: there are none. */
 struct inputs { struct rdn_plan *pl; uint32_t *seen, *place, stamp, made; };   /* by node; place: in pl->inputs */
 static void inputs_of(struct inputs *in, rdn_pid p) {
     struct rdn_plan *pl = in->pl;
-    const struct rdn_pnode *n = at(pl, p);
+    const struct rdn_pnode *n = rdn_pnode_at(pl, p);
     bool input = n->type == RDN_TY_F64 && ((n->flags & RDN_P_SLOT) || n->op == RDN_OP_FIELD), again = in->seen[p] == in->stamp;
     if (again && input)
         pl->inputs.v[in->place[p]].uses++;
@@ -121,25 +208,55 @@ static void all_inputs(struct rdn_plan *pl, struct rdn_arena *tmp) {
     end_inputs(&in, &pl->operands);
 }
 
-void rdn_plan_groups(struct rdn_plan *pl, struct rdn_arena *tmp) {
-    struct rdn_pgroup dense = {.cond = 0};
+/* Late gathers of a group: each slot that its conditions read. */
+static void late_of(struct rdn_plan *pl, uint32_t *seen, uint32_t stamp, rdn_pid p) {
+    const struct rdn_pnode *n = rdn_pnode_at(pl, p);
+    uint32_t k;
+    if (seen[p] == stamp || (n->flags & RDN_P_SHARED))
+        return;
+    seen[p] = stamp;
+    if (n->flags & RDN_P_SLOT) {
+        if (n->op != RDN_OP_PARAM && pl->gathers.v[n->gather].late)
+            rdn_push_val(pl->arena, &pl->late, n->gather);
+        return;
+    }
+    const rdn_pid *v = rdn_pargs(pl, n, &k);
+    for (uint32_t i = 0; i < k; i++)
+        late_of(pl, seen, stamp, v[i]);
+}
+static void all_late(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    uint32_t *seen = rdn_new_n(c->tmp, uint32_t, pl->nodes.n), any = 0;
+    for (uint32_t g = 0; g < pl->gathers.n; g++)
+        any |= pl->gathers.v[g].late;
+    for (uint32_t g = 1; any && g < pl->groups.n; g++) {
+        struct rdn_pgroup *gr = &pl->groups.v[g];
+        gr->late = pl->late.n;
+        for (uint32_t i = 0; i < gr->nconds; i++)
+            for (uint32_t k = 0; k < pl->conds.v[gr->cond + i].nclauses; k++)
+                late_of(pl, seen, g, pl->clauses.v[pl->conds.v[gr->cond + i].clause + k]);
+        gr->nlate = pl->late.n - gr->late;
+    }
+}
+
+void rdn_plan_groups(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    uint32_t nnative = 0;
     pl->interp = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
     for (uint32_t i = 0; i < pl->nrules; i++) {
-        struct rdn_prule *pr = &pl->rules[i];
-        uint32_t n;
-        if (pr->how == RDN_RULE_INTERP) {
+        pl->nhow[pl->rules[i].how]++;
+        if (pl->rules[i].how == RDN_RULE_INTERP)
             leave_to_interp(pl, i);
-        } else {
-            const rdn_pid *v = rdn_plan_conjuncts(pl, &pr->root, &n);
-            rdn_pid first = first_clause(pl, v, n);
-            pr->how = first ? RDN_RULE_BRANCH : RDN_RULE_FLAT;
-            add_cond(pl, i, first, v, n);
-        }
-        pl->nhow[pr->how]++;
+        else
+            nnative++;
     }
     pl->out_words = pl->words;
-    dense.nconds = pl->conds.n;
-    if (pl->conds.n)
-        rdn_push_val(pl->arena, &pl->groups, dense);
-    all_inputs(pl, tmp);
+    if (nnative) {
+        dense(c);
+        rdn_plan_tables(c);
+        behind_gates(c);
+        unshare(c);
+        all_late(c);
+    }
+    all_inputs(pl, c->tmp);
 }

@@ -118,7 +118,7 @@ static void rules_rest(struct rdn_frame *f) {
 }
 
 const struct rdn_exec_impl rdn_exec_table = {
-    .name = "table", .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close, .begin = rdn_run_begin,
+    .name = "table", .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
     .params_changed = params_changed, .cold_rules = rdn_run_cold_rules, .window = rdn_run_window, .puts = rdn_run_puts, .rules = rdn_run_rules,
     .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
 };

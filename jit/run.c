@@ -21,7 +21,7 @@ static void open_keys(uint8_t *block, const struct rdn_steps *s) {
 }
 static size_t preds_bytes(const struct rdn_preds *p) { return p ? round64(rdn_preds_bytes(p)) : 0; }
 static size_t event_bytes(const struct rdn_unit_event *ev) {
-    return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
+    return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + round64(8 * (size_t)ev->plan->gathers.n) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
 }
 static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_pred_cells *ret) {
     if (p)
@@ -31,10 +31,12 @@ static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_p
 static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct rdn_block *ret) {
     const struct rdn_plan *pl = ev->plan;
     *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (uint64_t *)(void *)(p + rdn_block_fired(pl))};
-    ret->direct = ev->rules && !pl->items.n && !pl->gathers.n && !pl->any_early && pl->groups.n == 1;
+    ret->direct = !pl->items.n && pl->gathers.n == ev->nlate && !pl->any_early ? ev->rules : NULL;
+    ret->sparse = ev->sparse;
     open_keys(p, &ev->steps);
     ret->states = p += rdn_block_bytes(pl);
-    p += round64(pl->nslots);
+    ret->late_gen = (uint64_t *)(void *)(p += round64(pl->nslots));
+    p += round64(8 * (size_t)pl->gathers.n);
     open_preds(ev->preds, &p, &ret->rules);
     open_preds(ev->item_preds, &p, &ret->items);
     return p;
@@ -70,7 +72,7 @@ void rdn_run_close(struct rdn_frame *f) {
 }
 uint64_t rdn_run_cold_rules(const struct rdn_frame *f) { return __atomic_load_n(&((const struct rdn_run *)f->x)->counts.tainted, __ATOMIC_RELAXED); }
 void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *ret = ((const struct rdn_run *)f->x)->counts; }
-const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->taint; }
+const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->blocks[f->head.event].taint; }
 
 /* Parameters are always defined, and their decimals have 64 bits. */
 void rdn_run_params(struct rdn_frame *f) {
@@ -176,6 +178,7 @@ static bool many_tainted(const struct rdn_run *r) {
 static __attribute__((noinline)) void drain(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
+    rdn_run_late(f, r->ev->late, r->ev->nlate);          /* predicates ask every rule */
     if (many_tainted(r)) {
         r->counts.passes++;
         rules_by_table(f, false);
@@ -199,10 +202,14 @@ static void early_rules(struct rdn_frame *f) {
         rules_by_table(f, true);
         return;
     }
-    if (r->ev->rules)
-        rdn_run_native(f, r->ev->rules);
-    else
+    if (r->ev->rules) {
+        r->ev->rules(r->block, f->head.row);
+        if (r->ev->sparse)
+            rdn_run_sparse(f);
+        after_native(f);
+    } else {
         memset(r->fired, 0, 8 * (size_t)pl->words);
+    }
     if ((*rdn_run_flags(r) & RDN_BLOCK_TAINT) || pl->any_early)
         drain(f);
 }
@@ -218,11 +225,10 @@ static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
     memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
     memset(r->at->states, 0, r->ev->plan->nslots);
 }
-void rdn_run_begin(struct rdn_frame *f) {
+static inline void turn_to_event(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     struct rdn_block *b = &r->blocks[f->head.event];
-    rdn_fpmode_store(&r->fp_mode);                       /* read back as late as possible */
-    r->gen++;
+    r->gen = f->seq;
     r->at = b;
     r->ev = &r->unit->events[f->head.event];
     r->block = b->p;
@@ -230,12 +236,19 @@ void rdn_run_begin(struct rdn_frame *f) {
     r->fired = f->head.fired = b->fired;
     r->items_done = r->keys_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
+}
+/* The event is looked at when something is asked: one that is a native function and nothing else needs none of this. */
+void rdn_run_start(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    rdn_fpmode_store(&r->fp_mode);
+    turn_to_event(f);
     if (*rdn_run_flags(r))                               /* of the last event of this type */
         clear_taint(r);
 }
 
 static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
+    rdn_run_need_start(f);
     uint32_t mode = rdn_fp_enter(r);
     if (!rdn_native_alive(r)) {
         if (phase == RDN_EARLY)
@@ -248,21 +261,29 @@ static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_ph
     }
     rdn_fp_leave(r, mode);
 }
-static __attribute__((noinline)) void undefined_too(struct rdn_frame *f) {
+/* The native code left flags, or ran in another mode; then all of it is done again. */
+static __attribute__((noinline)) void not_all(struct rdn_frame *f, uint32_t mode) {
+    ((struct rdn_run *)f->x)->fp_mode = mode;
+    if (!rdn_fpmode_ok(mode)) {
+        all_rules(f, RDN_EARLY);
+        return;
+    }
     after_native(f);
     drain(f);
 }
 void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
-    if (phase == RDN_EARLY && r->at->direct && rdn_native_alive(r)) {
-        r->ev->rules(r->block, f->head.row);
-        bool mode_ok = rdn_fpmode_ok(r->fp_mode);        /* in another mode all of it is done again */
-        if (__builtin_expect(!*rdn_run_flags(r) && mode_ok, 1))
-            return;
-        if (mode_ok) {
-            undefined_too(f);
-            return;
-        }
+    struct rdn_block *b = &r->blocks[f->head.event];
+    uint32_t *flags = (uint32_t *)(void *)(b->p + RDN_BLOCK_FLAGS), mode;
+    if (phase != RDN_EARLY || !b->direct || *flags || r->gen == f->seq || !rdn_native_alive(r)) {
+        all_rules(f, phase);
+        return;
     }
-    all_rules(f, phase);
+    rdn_fpmode_store(&mode);                             /* read back as late as possible */
+    turn_to_event(f);
+    b->direct(b->p, f->head.row);
+    if (b->sparse)
+        rdn_run_sparse(f);
+    if (__builtin_expect(*flags || !rdn_fpmode_ok(mode), 0))
+        not_all(f, mode);
 }

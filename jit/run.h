@@ -16,7 +16,6 @@ struct rdn_run;
 int  rdn_run_open(struct rdn_frame *, const struct rdn_unit *, redan_error *);   /* sets frame->x */
 void rdn_run_close(struct rdn_frame *);
 void rdn_run_params(struct rdn_frame *);
-void rdn_run_begin(struct rdn_frame *);
 enum rdn_enter rdn_run_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
 uint32_t rdn_run_puts(struct rdn_frame *, bool accepted, uint32_t from);
 void rdn_run_rules(struct rdn_frame *, enum rdn_phase);

@@ -3,6 +3,7 @@
  * gathers, window inputs). Private to these files. */
 #ifndef RDN_RUN_IMPL_H
 #define RDN_RUN_IMPL_H
+#include <string.h>
 #include "jit/cpu.h"
 #include "jit/run.h"
 
@@ -10,8 +11,9 @@
 struct rdn_key_memo { uint64_t gen; uint8_t state; };
 _Static_assert(sizeof(struct rdn_key_memo) == RDN_KEY_MEMO, "place of a key");
 /* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT; direct:
- * the event is one native function and nothing else, unless something is undefined. */
-struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; bool direct; struct rdn_pred_cells rules, items; };
+ * group 0, when it comes first and nothing but sparse groups behind it unless something is undefined; late_gen: by gather, the
+ * event a late one was made for. */
+struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; rdn_native *direct; bool sparse; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
 struct rdn_run {
     const struct rdn_unit *unit;
     const struct rdn_unit_event *ev;                     /* of the event in work */
@@ -61,13 +63,32 @@ static inline void rdn_fp_leave(const struct rdn_run *r, uint32_t was) {
         rdn_fpmode_set(was);
 }
 
+static inline int64_t rdn_row_word(const uint8_t *p, unsigned load) {
+    int64_t v;
+    int32_t d;
+    uint32_t u;
+    switch (load) {
+    case RDN_LOAD_64: memcpy(&v, p, 8); return v;
+    case RDN_LOAD_U32: memcpy(&u, p, 4); return u;
+    case RDN_LOAD_I32: memcpy(&d, p, 4); return d;
+    default: return *p;
+    }
+}
 /* run.c */
+void rdn_run_start(struct rdn_frame *);
+static inline void rdn_run_need_start(struct rdn_frame *f) {
+    if (((struct rdn_run *)f->x)->gen != f->seq)
+        rdn_run_start(f);
+}
 void rdn_run_native(struct rdn_frame *, rdn_native *code);
 /* gather.c */
 bool rdn_slot_store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *);   /* false: the value has no 8-byte form */
 bool rdn_load_field(const struct rdn_frame *, uint32_t field, struct rdn_cell *ret);          /* false: undefined */
 void rdn_run_items(struct rdn_frame *);                  /* the values that keys, windows and gathers need, once an event */
-void rdn_run_fills(struct rdn_frame *);                  /* every gather of the event */
+void rdn_run_fills(struct rdn_frame *);                  /* every gather of the event that is not late */
+void rdn_run_late(struct rdn_frame *, const uint32_t *gathers, uint32_t n);    /* those of them that were not made yet */
+/* sparse.c: what group 0 leaves. */
+void rdn_run_sparse(struct rdn_frame *);
 static inline void rdn_need_items(struct rdn_frame *f) {
     if (!((struct rdn_run *)f->x)->items_done)
         rdn_run_items(f);

@@ -93,10 +93,10 @@ static void make_gathers(struct making *m) {
     m->s->rows = rdn_new_n(m->arena, struct rdn_rowread, n + 1);
     m->s->columns = rdn_new_n(m->arena, struct rdn_rowcolumn, n + 1);
     m->s->fills = rdn_new_n(m->arena, struct rdn_fill, n + 1);
-    for (uint32_t i = 0; i < n; i++) {                   /* which of them are whole: no default, or one that is a constant */
+    for (uint32_t i = 0; i < n; i++) {                   /* which of them are whole: no default, or one that is a constant; late ones are made elsewhere */
         const struct rdn_gather *g = &pl->gathers.v[i];
         bool plain = !g->is_defined && !g->nan_is_none && (!g->has_else || pl->nodes.v[g->els].op == RDN_OP_CONST);
-        kind[i] = plain ? g->kind : (uint8_t)RDN_G_INTERP;
+        kind[i] = g->late ? UINT8_MAX : plain ? g->kind : (uint8_t)RDN_G_INTERP;
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct rdn_gather *g = &pl->gathers.v[i];

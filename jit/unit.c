@@ -2,6 +2,7 @@
  * unit.c: see unit.h. Code is emitted into ordinary memory, joined, and copied into the arena in one piece; it is
  * position-independent and each event's constants stand in front of its code. */
 #include "jit/unit.h"
+#include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
 #include "base/hash.h"
@@ -17,17 +18,40 @@ static void make_preds(struct rdn_unit *u, struct rdn_unit_event *ev, struct rdn
     if (pl->items.n && !u->emitter)
         ev->item_preds = rdn_preds_items(&u->arena, tmp, pl);
 }
+static void make_late(struct rdn_unit *u, struct rdn_unit_event *ev) {
+    const struct rdn_plan *pl = ev->plan;
+    ev->late = rdn_new_n(&u->arena, uint32_t, pl->gathers.n + 1);
+    for (uint32_t i = 0; i < pl->gathers.n; i++)
+        if (pl->gathers.v[i].late)
+            ev->late[ev->nlate++] = i;
+    ev->sparse = pl->ladders.n || pl->pures.n || pl->kill.natoms || pl->gates.n ? RDN_SPARSE_MORE : pl->indexes.n ? RDN_SPARSE_INDEX : RDN_SPARSE_NONE;
+}
+/* Tests make the planner take one technique wherever it can. */
+static enum rdn_technique forced(void) {
+    static const char *const names[] = {
+#define TECHNIQUE(name, text, doc) text,
+#include "jit/technique.def"
+#undef TECHNIQUE
+    };
+    const char *want = getenv("REDAN_JIT_FORCE");
+    for (unsigned i = 0; want && i < RDN_RULE_COUNT; i++)
+        if (!strcmp(names[i], want))
+            return (enum rdn_technique)i;
+    return RDN_RULE_COUNT;
+}
 static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
+    const struct rdn_plan_options opt = {.force = forced(), .no_late = !u->emitter};
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
     for (uint32_t e = 0; e < ir->nevents; e++) {
         struct rdn_unit_event *ev = &u->events[e];
-        ev->plan = rdn_plan_event(&u->arena, tmp, ir, e);
+        ev->plan = rdn_plan_event(&u->arena, tmp, ir, e, &opt);
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
         rdn_steps_make(&ev->steps, ev->plan, &u->arena);
         ev->plan->steps = &ev->steps;
+        make_late(u, ev);
         make_preds(u, ev, tmp);
     }
 }

@@ -21,6 +21,8 @@ struct rdn_unit_event {
     rdn_native *operands, *rules;                        /* NULL: none; rules: group 0 */
     const struct rdn_preds *preds, *item_preds;          /* without native code instead of it; with it preds are for DRAIN. NULL: none */
     rdn_native **groups;                                 /* [i]: the plan's group i */
+    enum { RDN_SPARSE_NONE, RDN_SPARSE_INDEX, RDN_SPARSE_MORE } sparse;   /* what there is behind group 0: nothing, indexes alone, more */
+    uint32_t *late, nlate;                               /* the late gathers */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
 };
 struct rdn_jit;

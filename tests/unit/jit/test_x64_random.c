@@ -103,6 +103,26 @@ static void batches(struct rdn_program *px, struct rdn_frame *fi, struct rdn_fra
     batched = k.counts;
     free(rows);
 }
+static unsigned sets = 150;
+/* Rules by technique. REDAN_JIT_FORCE asks for one of them wherever it is possible: then there must be some: one in four sets. */
+static uint64_t rules_by[RDN_RULE_COUNT];
+static void count_techniques(const struct rdn_program *p) {
+    const struct rdn_plan *pl = ((const struct rdn_unit *)p->x)->events[0].plan;
+    for (unsigned t = 0; t < RDN_RULE_COUNT; t++)
+        rules_by[t] += pl->nhow[t];
+}
+static void check_forced(void) {
+    static const char *const names[] = {
+#define TECHNIQUE(name, text, doc) text,
+#include "jit/technique.def"
+#undef TECHNIQUE
+    };
+    const char *force = getenv("REDAN_JIT_FORCE");
+    for (unsigned t = 0; t < RDN_RULE_COUNT; t++) {
+        print_message("%s %llu%s", names[t], (unsigned long long)rules_by[t], t + 1 < RDN_RULE_COUNT ? ", " : " rules\n");
+        check(!force || strcmp(force, names[t]) || rules_by[t] >= sets / 4, "no rule was %s", names[t]);
+    }
+}
 /* The set in `ir` on `backend` beside interp. */
 static void one_set(unsigned k, uint64_t event_seed) {
     struct rdn_program *pi, *px;
@@ -132,6 +152,7 @@ static void one_set(unsigned k, uint64_t event_seed) {
     }
     free(row);
     tainted += given_back(fx);
+    count_techniques(px);
     batches(px, fi, fx);
     rdn_frame_close(fi);
     rdn_frame_close(fx);
@@ -147,7 +168,7 @@ static const char *const executors[] = {
 #undef EXEC
 #undef ABSENT
 static const char *usable[N_OF(executors)];
-static unsigned nusable, sets = 150;
+static unsigned nusable;
 static void test_random(void **state) {
     (void)state;
     for (unsigned k = 0; k < sets; k++) {
@@ -164,6 +185,7 @@ static void test_random(void **state) {
                   (unsigned long long)undef_total, (unsigned long long)tainted);
     print_message("batches: %llu events, %llu marked, %llu answers, %llu fired\n", (unsigned long long)batched.events, (unsigned long long)batched.marked,
                   (unsigned long long)batched.rules, (unsigned long long)batched.fired);
+    check_forced();
     check(fired_total > pairs / 20 && undef_total > pairs / 50 && fired_total + undef_total < pairs && tainted < pairs / 4 * 3, "the generator is one-sided");
 }
 

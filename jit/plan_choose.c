@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan_choose.c: the technique of each rule, from pass rates and costs (plan.def).
+ *
+ * Rules go by an equality when enough of them ask the same word, else by a rare threshold when several ask the same word, else
+ * behind a rare clause when only they need a costly read. The rest is computed: by kill sets when clauses are shared, else
+ * with a jump when some clause is rare, else flat. A wrong guess costs time, never an answer. */
+#include "jit/plan_impl.h"
+
+/* ---- pass rates and costs ---- */
+static double prior(struct rdn_choice *c, rdn_pid p) {
+    const struct rdn_pnode *n = rdn_pnode_at(c->pl, p), *x = rdn_pnode_at(c->pl, n->a);
+    uint32_t k;
+    double miss = 1;
+    if (n->flags & RDN_P_SLOT)
+        return k_prior_other;
+    if (n->op == RDN_OP_EQ && (x->type == RDN_TY_I64 || x->type == RDN_TY_D64)) {
+        double values = (double)x->hi - (double)x->lo + 1, many = 1 / k_prior_eq_many;
+        if (2 * c->asked[n->a] > many)
+            many = 2 * c->asked[n->a];                   /* so many constants are not all frequent */
+        return 1 / (values < many ? values : many);
+    }
+    if (n->op == RDN_OP_OR) {
+        const rdn_pid *v = rdn_pargs(c->pl, n, &k);
+        for (uint32_t i = 0; i < k; i++)
+            miss *= 1 - rdn_plan_pass(c, v[i]);
+        return 1 - miss;
+    }
+    return k_prior_other;
+}
+double rdn_plan_pass(struct rdn_choice *c, rdn_pid p) {
+    if (c->pass[p] < 0)
+        c->pass[p] = (float)prior(c, p);
+    return c->pass[p];
+}
+double rdn_plan_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
+    double ns = 0;
+    for (uint32_t i = 0; i < n; i++)
+        ns += v[i] == without ? 0 : c->ns[v[i]] + k_ns_and;
+    return ns * k_overlap;
+}
+/* With a jump on `by` in front. */
+static double jump_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
+    double p = rdn_plan_pass(c, by), wrong = p < 0.5 ? p : 1 - p, all = rdn_plan_ns(c, v, n, without), first = rdn_plan_ns(c, &by, 1, 0);
+    return first * k_first + wrong * k_ns_wrong + p * (all - first);
+}
+rdn_pid rdn_plan_jump(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
+    double best = c->opt->force == RDN_RULE_BRANCH ? 1e18 : rdn_plan_ns(c, v, n, without);
+    rdn_pid by = 0;
+    for (uint32_t i = 0; n > 1 + (without != 0) && i < n && c->opt->force != RDN_RULE_FLAT; i++) {
+        if (v[i] == without)
+            continue;
+        double ns = jump_ns(c, v, n, without, v[i]);
+        if (ns < best) {
+            best = ns;
+            by = v[i];
+        }
+    }
+    return by;
+}
+
+/* ---- one technique after the other ---- */
+static bool open_rule(const struct rdn_choice *c, uint32_t i) { return c->pl->rules[i].how == RDN_RULE_FLAT; }
+static bool forced(const struct rdn_choice *c, enum rdn_technique t) { return c->opt->force == t; }
+static bool may(const struct rdn_choice *c, enum rdn_technique t) { return c->opt->force == RDN_RULE_COUNT || c->opt->force == t; }
+static void settle(struct rdn_choice *c, uint32_t i, enum rdn_technique how, rdn_pid by) {
+    struct rdn_prule *r = &c->pl->rules[i];
+    r->how = (uint8_t)how;
+    r->by = by;
+    r->pass = by ? (float)rdn_plan_pass(c, by) : 1;
+}
+
+/* A clause's key, if it can go by it: equal keys ask the same word in the same way. */
+typedef rdn_pid key_fn(struct rdn_choice *, rdn_pid clause, double *ret_pass);
+static rdn_pid equality_key(struct rdn_choice *c, rdn_pid clause, double *ret_pass) {
+    rdn_pid word;
+    if (!rdn_plan_equality(c->pl, clause, &word))
+        return 0;
+    *ret_pass = rdn_plan_pass(c, clause);
+    return forced(c, RDN_RULE_INDEX) || *ret_pass <= k_index_pass ? word : 0;
+}
+static rdn_pid threshold_key(struct rdn_choice *c, rdn_pid clause, double *ret_pass) {
+    struct rdn_pthreshold t;
+    if (!rdn_plan_threshold(c->pl, clause, &t))
+        return 0;
+    *ret_pass = rdn_plan_pass(c, clause);
+    return forced(c, RDN_RULE_LADDER) || *ret_pass <= k_ladder_pass ? t.word * 2 + t.flip : 0;
+}
+static rdn_pid pure_key(struct rdn_choice *c, rdn_pid clause, double *ret_pass) {
+    struct rdn_pthreshold t;
+    *ret_pass = 0.5;
+    return rdn_plan_threshold(c->pl, clause, &t) ? t.word * 2 + t.flip : 0;
+}
+
+/* The rule's rarest clause among those whose key at least `least` rules have; 0: none. */
+static rdn_pid rarest(struct rdn_choice *c, uint32_t i, key_fn *key, uint32_t least, rdn_pid *ret_key) {
+    uint32_t n;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+    double best = 2, p;
+    rdn_pid by = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        rdn_pid word = key(c, v[k], &p);
+        if (word && p < best && c->count[word] >= least) {
+            best = p;
+            by = v[k];
+            *ret_key = word;
+        }
+    }
+    return by;
+}
+static bool wants(const struct rdn_choice *c, uint32_t i, enum rdn_technique how) {
+    uint32_t n;
+    rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+    return open_rule(c, i) && (how == RDN_RULE_PURE ? n == 1 : n > 1 || how == RDN_RULE_INDEX || forced(c, how));
+}
+/* What going by `by` saves of the rule's time. */
+static double gain(struct rdn_choice *c, uint32_t i, rdn_pid by) {
+    uint32_t n;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+    rdn_pid jump = rdn_plan_jump(c, v, n, 0);
+    double else_ns = jump ? jump_ns(c, v, n, 0, jump) : rdn_plan_ns(c, v, n, 0);
+    return else_ns - rdn_plan_pass(c, by) * (k_ns_sparse + rdn_plan_ns(c, v, n, by));
+}
+/* Two rounds: how many could go by a word, then what they would save together; a word that saves less than the look costs is
+ * not worth it. */
+static void by_key(struct rdn_choice *c, key_fn *key, enum rdn_technique how, uint32_t least, double look_ns) {
+    struct rdn_plan *pl = c->pl;
+    float *saves = rdn_new_n(c->tmp, float, 2 * (size_t)pl->nodes.n + 2);
+    rdn_pid *by = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1), *word = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1);
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        uint32_t n;
+        const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &n);
+        double p;
+        for (uint32_t k = 0; wants(c, i, how) && k < n; k++)
+            c->count[key(c, v[k], &p)]++;
+    }
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        if (wants(c, i, how) && (by[i] = rarest(c, i, key, least, &word[i])))
+            saves[word[i]] += (float)(how == RDN_RULE_PURE ? look_ns : gain(c, i, by[i]));
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        if (by[i] && (saves[word[i]] >= look_ns || c->opt->force == how))
+            settle(c, i, how, by[i]);
+    for (uint32_t i = 0; i < 2 * pl->nodes.n + 2; i++)
+        c->count[i] = 0;
+}
+
+/* ---- late reads ---- */
+/* How often the clauses of a rule that need no costly read hold all together; 1: there is none. */
+static double cheap_pass(struct rdn_choice *c, uint32_t i, bool *ret_costly) {
+    uint32_t n;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+    double p = 1;
+    *ret_costly = false;
+    for (uint32_t k = 0; k < n; k++)
+        if (c->costly[v[k]])
+            *ret_costly = true;
+        else
+            p *= rdn_plan_pass(c, v[k]);
+    return p;
+}
+static bool stands_behind(struct rdn_choice *c, uint32_t i) {
+    const struct rdn_prule *r = &c->pl->rules[i];
+    bool costly;
+    if (r->how == RDN_RULE_INDEX || r->how == RDN_RULE_LADDER)
+        return true;                                     /* what their key clause reads is kept early by keep_words */
+    double p = cheap_pass(c, i, &costly);
+    return r->how == RDN_RULE_FLAT && (p <= k_late_pass || (forced(c, RDN_RULE_LATE) && p < 1));
+}
+/* What a rule is found by is read in any case. */
+static void keep_words(struct rdn_choice *c) {
+    struct rdn_pthreshold t;
+    rdn_pid word;
+    for (uint32_t i = 0; i < c->pl->nrules; i++) {
+        const struct rdn_prule *r = &c->pl->rules[i];
+        if (r->how == RDN_RULE_INDEX && rdn_plan_equality(c->pl, r->by, &word))
+            c->count[word] = 1;
+        else if ((r->how == RDN_RULE_LADDER || r->how == RDN_RULE_PURE) && rdn_plan_threshold(c->pl, r->by, &t))
+            c->count[t.word] = 1;
+    }
+}
+/* A costly read is late when all that depend on it stand behind something rare. */
+static void late_reads(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    uint64_t *behind = rdn_new_n(c->tmp, uint64_t, pl->dep_words + 1);
+    uint32_t nlate = 0;
+    keep_words(c);
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        behind[i / 64] |= (uint64_t)stands_behind(c, i) << i % 64;
+    for (uint32_t g = 0; g < pl->gathers.n; g++) {
+        struct rdn_gather *ga = &pl->gathers.v[g];
+        const uint64_t *users = pl->deps + (size_t)ga->dep * pl->dep_words;
+        bool late = c->costly[ga->pid] && ga->dep != RDN_NO_DEP && !c->count[ga->pid];
+        for (uint32_t w = 0; late && w < pl->dep_words; w++)
+            late = !(users[w] & ~behind[w]);
+        ga->late = late;
+        nlate += late;
+        for (uint32_t w = 0; late && w < pl->dep_words; w++)
+            for (uint64_t b = users[w]; b; b &= b - 1) {
+                uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(b);
+                if (i < pl->nrules && open_rule(c, i))
+                    pl->rules[i].how = RDN_RULE_LATE;
+            }
+    }
+    for (rdn_pid p = 0; p < pl->nodes.n; p++)
+        c->count[p] = 0;
+    for (uint32_t i = 0; nlate && i < pl->nrules; i++) {
+        bool costly;
+        if (pl->rules[i].how == RDN_RULE_LATE)
+            pl->rules[i].pass = (float)cheap_pass(c, i, &costly);
+    }
+}
+
+/* ---- all of it ---- */
+static void predict(struct rdn_choice *c, uint32_t i) {
+    struct rdn_prule *r = &c->pl->rules[i];
+    uint32_t n;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &r->root, &n);
+    double flat = rdn_plan_ns(c, v, n, 0);
+    switch ((enum rdn_technique)r->how) {
+    case RDN_RULE_INTERP: r->ns = (float)k_ns_interp; break;
+    case RDN_RULE_FLAT: r->ns = (float)flat; break;
+    case RDN_RULE_BRANCH: r->ns = (float)jump_ns(c, v, n, 0, r->by); break;
+    case RDN_RULE_INDEX: case RDN_RULE_LADDER: r->ns = (float)(r->pass * (k_ns_sparse + rdn_plan_ns(c, v, n, r->by))); break;
+    case RDN_RULE_LATE: r->ns = (float)(flat + r->pass * k_ns_sparse); break;
+    case RDN_RULE_PURE: r->ns = (float)k_ns_pure; break;
+    case RDN_RULE_KILL: case RDN_RULE_COUNT: break;      /* plan_kill.c */
+    }
+}
+static void costs(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    for (rdn_pid p = 1; p < pl->nodes.n; p++) {
+        const struct rdn_pnode *n = rdn_pnode_at(pl, p);
+        uint32_t k;
+        c->pass[p] = -1;
+        if (n->flags & RDN_P_SLOT) {
+            c->costly[p] = n->op != RDN_OP_PARAM && n->gather < pl->gathers.n && pl->gathers.v[n->gather].kind != RDN_G_FIELD &&
+                           pl->gathers.v[n->gather].kind != RDN_G_INCAL && pl->gathers.v[n->gather].kind != RDN_G_INLIST;
+            continue;
+        }
+        if (rdn_pnode_leaf(n) || !n->uses)
+            continue;
+        const rdn_pid *v = rdn_pargs(pl, n, &k);
+        c->ns[p] = (float)rdn_plan_op_ns(n);
+        c->size[p] = 1;
+        for (uint32_t i = 0; i < k; i++) {
+            c->ns[p] += rdn_pnode_at(pl, v[i])->flags & RDN_P_SHARED ? 0 : c->ns[v[i]];
+            c->costly[p] |= c->costly[v[i]];
+            c->size[p] = (uint8_t)(c->size[p] + c->size[v[i]] > 255 ? 255 : c->size[p] + c->size[v[i]]);
+        }
+        c->no_late |= (n->flags & RDN_P_SHARED) && c->costly[p] && c->size[p] > RDN_UNSHARE_SIZE;
+    }
+}
+/* How many rules compare a word with a constant. */
+static void count_asked(struct rdn_choice *c) {
+    for (uint32_t i = 0; i < c->pl->nrules; i++) {
+        uint32_t n;
+        const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+        rdn_pid word;
+        for (uint32_t k = 0; open_rule(c, i) && k < n; k++)
+            if (rdn_plan_equality(c->pl, v[k], &word))
+                c->asked[word]++;
+    }
+}
+void rdn_plan_choose(struct rdn_choice *c) {
+    struct rdn_plan *pl = c->pl;
+    size_t n = pl->nodes.n;
+    c->asked = rdn_new_n(c->tmp, uint32_t, n);
+    c->pass = rdn_new_n(c->tmp, float, n);
+    c->ns = rdn_new_n(c->tmp, float, n);
+    c->costly = rdn_new_n(c->tmp, uint8_t, n);
+    c->size = rdn_new_n(c->tmp, uint8_t, n);
+    c->count = rdn_new_n(c->tmp, uint32_t, 2 * n + 2);
+    costs(c);
+    count_asked(c);
+    bool all_index = forced(c, RDN_RULE_INDEX), all_ladder = forced(c, RDN_RULE_LADDER);
+    if (may(c, RDN_RULE_INDEX))
+        by_key(c, equality_key, RDN_RULE_INDEX, all_index ? 1 : (uint32_t)k_index_rules, k_ns_look);
+    if (may(c, RDN_RULE_LADDER)) {
+        by_key(c, pure_key, RDN_RULE_PURE, all_ladder ? 1 : (uint32_t)k_pure_rules, 0);
+        by_key(c, threshold_key, RDN_RULE_LADDER, all_ladder ? 1 : (uint32_t)k_ladder_rules, k_ns_ladder);
+    }
+    if (may(c, RDN_RULE_LATE) && !c->no_late && !c->opt->no_late)
+        late_reads(c);
+    if (may(c, RDN_RULE_KILL) && rdn_plan_kill_wins(c))
+        return;
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        uint32_t k;
+        const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &k);
+        rdn_pid by = open_rule(c, i) ? rdn_plan_jump(c, v, k, 0) : 0;
+        if (by)
+            settle(c, i, RDN_RULE_BRANCH, by);
+        predict(c, i);
+    }
+}
