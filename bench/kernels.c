@@ -15,13 +15,14 @@
 #include "dsl/dsl.h"
 #include "ir/kernel.h"
 
-enum { EUROPEAN, VALUE_AT_RISK, KERNELS, CHECKS = 100 };
-static const char *const kernel_names[KERNELS] = { "european", "value_at_risk" };
+enum { EUROPEAN, VALUE_AT_RISK, KERNELS, ARITHMETIC = KERNELS, CHECKS = 100 };
+static const char *const kernel_names[] = { "european", "value_at_risk", "arithmetic" };
 typedef double european_fn(uint32_t paths, int64_t seed, double s0, double strike, double rate, double vol, double years);
 typedef double risk_fn(uint32_t paths, int64_t seed, const double *chol, const double *drift, const double *position, int64_t *room);
 struct peer { void *dl; european_fn *european; risk_fn *risk; };
 
 static const double euro[5] = { 100.0, 105.0, 0.03, 0.2, 1.0 };
+static const double line[4] = { 0.999, 0.25, -3.0, 0.125 };
 static double chol[64], drift[8], position[8];
 static int64_t *room;
 
@@ -71,12 +72,15 @@ static double run_own(struct own *o, int kernel, int64_t seed) {
     memset(args, 0, sizeof args);
     for (int i = 0; i < 5 && kernel == EUROPEAN; i++)
         args[i].f = euro[i];
+    for (int i = 0; i < 4 && kernel == ARITHMETIC; i++)
+        args[i].f = line[i];
     if (kernel == VALUE_AT_RISK) {
         args[0].v = chol;
         args[1].v = drift;
         args[2].v = position;
     }
-    args[kernel == EUROPEAN ? 5 : 3].i = seed;
+    if (kernel != ARITHMETIC)
+        args[kernel == EUROPEAN ? 5 : 3].i = seed;
     if (!rdn_kernel_run(o->state, o->ir, (uint32_t)kernel, args, NULL, 0, &ret) || ret.cause)
         die(kernel_names[kernel], "has no value");
     return ret.f;
@@ -189,6 +193,55 @@ static bool play(struct own *o, const char *root, const struct isa *isa, const s
     return good;
 }
 
+/* ---- 64 operations: two at once, and one at a time ---- */
+static double one_at_a_time(const struct rdn_block *b, uint32_t paths) {
+    static double columns[6][RDN_BLOCK_PATHS] __attribute__((aligned(64))), sums[1 << 12];
+    static int64_t path[RDN_BLOCK_PATHS] __attribute__((aligned(64)));
+    double *x = columns[4];
+    uint32_t n = 0;
+    for (int k = 0; k < 4; k++)
+        for (uint32_t i = 0; i < RDN_BLOCK_PATHS; i++)
+            columns[k][i] = line[k];
+    for (uint32_t start = 0; start < paths; start += RDN_BLOCK_PATHS) {
+        for (uint32_t i = 0; i < RDN_BLOCK_PATHS; i++)
+            path[i] = (int64_t)start + i;
+        b->op[RDN_BLK_I2F](x, path, path, path, RDN_BLOCK_PATHS, 0);
+        for (int turn = 0; turn < 16; turn++) {
+            b->op[RDN_BLK_MULF](x, x, columns[0], x, RDN_BLOCK_PATHS, 0);
+            b->op[RDN_BLK_ADDF](x, x, columns[1], x, RDN_BLOCK_PATHS, 0);
+            b->op[RDN_BLK_MAXF](x, x, columns[2], x, RDN_BLOCK_PATHS, 0);
+            b->op[RDN_BLK_SUBF](x, x, columns[3], x, RDN_BLOCK_PATHS, 0);
+        }
+        sums[n++] = b->sum(x, RDN_BLOCK_PATHS);
+    }
+    for (; n > 1; n /= 2)                                /* a power of two */
+        for (uint32_t i = 0; i < n; i += 2)
+            sums[i / 2] = sums[i] + sums[i + 1];
+    return sums[0];
+}
+
+static bool play_arithmetic(struct own *o, const struct isa *isa, int rounds) {
+    const struct rdn_block *block = rdn_block_find(isa->name);
+    uint32_t paths = o->ir->calls[ARITHMETIC].paths;
+    double own = 1e30, single = 1e30, v = 0;
+    if (!block)
+        return true;
+    rdn_kernel_use(o->state, block);
+    for (int r = 0; r < 4 * rounds; r++) {
+        slice(o, NULL, ARITHMETIC, 4, &own);
+        int64_t from = now_ns();
+        v = one_at_a_time(block, paths);
+        double ns = (double)(now_ns() - from) / paths;
+        single = ns < single ? ns : single;
+    }
+    bool same = bits_of(v) == bits_of(run_own(o, ARITHMETIC, 0));
+    printf("{\"bench\":\"kernel\",\"schema\":1,\"set\":\"arithmetic/%s\",\"unit\":\"ns/path\",\"ns_min\":%.3f,\"paths_s\":%.0f,\"rounds\":%d,\"ok\":%s,"
+           "\"peer\":\"unfused\",\"note\":\"one operation a pass\",\"peer_ns\":%.3f,\"ratio\":%.3f}\n",
+           isa->name, own, 1e9 / own, rounds, same ? "true" : "false", single, own / single);
+    fflush(stdout);
+    return same;
+}
+
 /* ---- a player ---- */
 static int serve(struct own *o) {
     char line[256];
@@ -226,6 +279,8 @@ int main(int argc, char **argv) {
         die("room", "no memory");
     if (argc > 2 && !strcmp(argv[2], "--serve"))
         return serve(&o);
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
+        good &= play_arithmetic(&o, &isas[i], rounds);
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
         for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
             good &= play(&o, argv[1], &isas[i], &forms[f], rounds);

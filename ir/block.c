@@ -29,7 +29,7 @@ enum { LEAF = RDN_LEAF, STRIPES = RDN_STRIPES };
 typedef double col_f;
 typedef int64_t col_i;
 #define BLOCK(name, td, ta, tb, tc, value, bad)                                                                     \
-    static uint64_t op_##name(void *vd, const void *va, const void *vb, const void *vc, uint32_t n) {               \
+    static uint64_t op_##name(void *vd, const void *va, const void *vb, const void *vc, uint32_t n, unsigned one) { \
         col_##td *d = COLUMN(col_##td, vd);                                                                         \
         const col_##ta *pa = COLUMN(const col_##ta, va);                                                            \
         const col_##tb *pb = COLUMN(const col_##tb, vb);                                                            \
@@ -44,10 +44,52 @@ typedef int64_t col_i;
             d[i] = r;                                                                                               \
             (void)a, (void)b, (void)c;                                                                              \
         }                                                                                                           \
+        (void)one;                                                                                                  \
         return any;                                                                                                 \
     }
 #include "ir/block.def"
 #undef BLOCK
+
+/* Two at once: value and what is undefined of each. */
+#define F_ADD(p, q) ((p) + (q))
+#define F_SUB(p, q) ((p) - (q))
+#define F_MUL(p, q) ((p) * (q))
+#define F_DIV(p, q) ((p) / (q))
+#define F_MIN(p, q) ((q) < (p) ? (q) : (p))
+#define F_MAX(p, q) ((q) > (p) ? (q) : (p))
+#define B_ADD(p, q) 0
+#define B_SUB(p, q) 0
+#define B_MUL(p, q) 0
+#define B_DIV(p, q) 0
+#define B_MIN(p, q) __builtin_isunordered(p, q)
+#define B_MAX(p, q) B_MIN(p, q)
+#define PAIR_LOOP(b_at_i, c_at_i, value, bad)                                                                       \
+    EACH_PATH(i, n) {                                                                                               \
+        const double a = pa[i], b = b_at_i, c = c_at_i;                                                             \
+        any |= (bad) ? 1 : 0;                                                                                       \
+        d[i] = value;                                                                                               \
+    }
+#define PAIR(name, value, bad)                                                                                      \
+    static uint64_t op_##name(void *vd, const void *va, const void *vb, const void *vc, uint32_t n, unsigned one) { \
+        double *d = COLUMN(double, vd);                                                                             \
+        const double *pa = COLUMN(const double, va), *pb = COLUMN(const double, vb), *pc = COLUMN(const double, vc); \
+        const double b0 = pb[0], c0 = pc[0];                                                                        \
+        uint64_t any = 0;                                                                                           \
+        if (one == (RDN_ONE_B | RDN_ONE_C))                                                                         \
+            PAIR_LOOP(b0, c0, value, bad)                                                                           \
+        else if (one == RDN_ONE_B)                                                                                  \
+            PAIR_LOOP(b0, pc[i], value, bad)                                                                        \
+        else if (one == RDN_ONE_C)                                                                                  \
+            PAIR_LOOP(pb[i], c0, value, bad)                                                                        \
+        else                                                                                                        \
+            PAIR_LOOP(pb[i], pc[i], value, bad)                                                                     \
+        return any;                                                                                                 \
+    }
+#define LEFT(x, y) PAIR(x##_##y, F_##y(F_##x(a, b), c), B_##x(a, b) | B_##y(F_##x(a, b), c))
+#define RIGHT(x, y) PAIR(x##_R##y, F_##y(c, F_##x(a, b)), B_##x(a, b) | B_##y(c, F_##x(a, b)))
+RDN_BLOCK_PAIRS(LEFT, RIGHT)
+#undef LEFT
+#undef RIGHT
 
 /* ---- the inverse normal distribution ---- */
 
@@ -197,6 +239,9 @@ const struct rdn_block RDN_BLOCK_TABLE = {
 #define BLOCK(name, td, ta, tb, tc, value, bad) [RDN_BLK_##name] = op_##name,
 #include "ir/block.def"
 #undef BLOCK
+#define LEFT(x, y) [RDN_BLK_##x##_##y] = op_##x##_##y,
+#define RIGHT(x, y) [RDN_BLK_##x##_R##y] = op_##x##_R##y,
+        RDN_BLOCK_PAIRS(LEFT, RIGHT)
     },
     .invnorm = invnorm, .draw = draw, .dot = dot, .sum = sum, .keys = keys,
 };

@@ -8,15 +8,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Two operations on floats at once, which halves the columns that are written: X_Y is (a X b) Y c, X_RY is c Y (a X b). Both round
+ * as if alone. P(X, Y) and R(X, Y) for each, Y by Y; the order is that of RDN_EACH_FIRST. */
+#define RDN_EACH_FIRST(P, Y) P(ADD, Y) P(SUB, Y) P(MUL, Y) P(DIV, Y) P(MIN, Y) P(MAX, Y)
+#define RDN_BLOCK_PAIRS(P, R)                                                                                                      \
+    RDN_EACH_FIRST(P, ADD) RDN_EACH_FIRST(P, SUB) RDN_EACH_FIRST(P, MUL) RDN_EACH_FIRST(P, DIV) RDN_EACH_FIRST(P, MIN)             \
+    RDN_EACH_FIRST(P, MAX) RDN_EACH_FIRST(R, SUB) RDN_EACH_FIRST(R, DIV) RDN_EACH_FIRST(R, MIN) RDN_EACH_FIRST(R, MAX)
+
 enum { RDN_BLOCK_PATHS = 256 };                          /* values of a column: RDN_LEAF */
 enum rdn_block_op {
 #define BLOCK(name, d, a, b, c, value, bad) RDN_BLK_##name,
 #include "ir/block.def"
 #undef BLOCK
+#define LEFT(x, y) RDN_BLK_##x##_##y,
+#define RIGHT(x, y) RDN_BLK_##x##_R##y,
+    RDN_BLOCK_PAIRS(LEFT, RIGHT)
+#undef LEFT
+#undef RIGHT
     RDN_BLK_COUNT
 };
-/* Not 0: some path is undefined there, and its value means nothing. */
-typedef uint64_t rdn_block_fn(void *d, const void *a, const void *b, const void *c, uint32_t n);
+/* The one operation that does `first` and, on its result, `then`; RDN_BLK_COUNT: there is none. right: the result is the second
+ * operand of `then`. */
+enum rdn_block_op rdn_block_pair(enum rdn_block_op first, enum rdn_block_op then, bool right);
+/* Not 0: some path is undefined there, and its value means nothing. `one` lets pairs read less: RDN_ONE_B, RDN_ONE_C say that all
+ * values of b, of c are the same. */
+enum { RDN_ONE_B = 1, RDN_ONE_C = 2 };
+typedef uint64_t rdn_block_fn(void *d, const void *a, const void *b, const void *c, uint32_t n, unsigned one);
 
 struct rdn_block {
     const char *name;

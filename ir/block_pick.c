@@ -46,4 +46,23 @@ __attribute__((constructor)) static void pick(void) {
         picked = rdn_block_find(wish);
 }
 
+/* Place among the first, or second, operations of a pair. */
+static int place(enum rdn_block_op op) {
+    static const uint8_t order[] = { RDN_BLK_ADDF, RDN_BLK_SUBF, RDN_BLK_MULF, RDN_BLK_DIVF, RDN_BLK_MINF, RDN_BLK_MAXF };
+    for (int i = 0; i < 6; i++)
+        if (order[i] == op)
+            return i;
+    return -1;
+}
+
+enum rdn_block_op rdn_block_pair(enum rdn_block_op first, enum rdn_block_op then, bool right) {
+    static const int8_t right_rows[] = { -1, 6, -1, 7, 8, 9 };   /* a sum and a product do not mind the order */
+    int x = place(first), y = place(then);
+    if (x < 0 || y < 0)
+        return RDN_BLK_COUNT;
+    if (right && right_rows[y] > 0)
+        y = right_rows[y];
+    return (enum rdn_block_op)(RDN_BLK_ADD_ADD + y * 6 + x);
+}
+
 const struct rdn_block *rdn_block(void) { return picked; }

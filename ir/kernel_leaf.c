@@ -51,9 +51,10 @@ bool rdn_kplan_leaf(const struct rdn_kplan *plan, const struct rdn_block *block,
         union { double *f; int64_t *i; } d = { at(base, s->d) }, a = { at(base, s->a) }, b = { at(base, s->b) };
         switch ((enum rdn_step_op)s->op) {
         case RDN_KS_BLOCK:
-            if (block->op[s->block](d.f, a.f, b.f, at(base, s->c), up))
+            if (block->op[s->block](d.f, a.f, b.f, at(base, s->c), up, s->one))
                 return false;
             break;
+        case RDN_KS_NOTHING: break;
         case RDN_KS_EACH: count(d.i, start); break;
         case RDN_KS_INVNORM: block->invnorm(d.f, a.f, up); break;
         case RDN_KS_NORMAL: case RDN_KS_UNIFORM:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kernel_plan.c: see kernel_plan.h. One pass over the nodes that the lets and the value need gives steps on columns that are
- * written once; a second one gives columns back after their last reader, so that a leaf of most kernels stays in the first cache. */
+ * written once; steps on floats are joined in pairs where only one reads what the other writes; and columns are given back after
+ * their last reader, so that a leaf of most kernels stays in the first cache. */
 #include "ir/kernel_plan.h"
 #include <string.h>
 
@@ -316,12 +317,10 @@ static void operation(struct builder *b, rdn_id id) {
     }
 }
 
-/* ---- columns that are given back ---- */
-
 /* Columns that a step reads: numbers in turn, then NO_COLUMN. */
 static uint32_t *operand(struct builder *b, struct rdn_kstep *s, uint32_t i) {
     switch ((enum rdn_step_op)s->op) {
-    case RDN_KS_EACH: return NULL;
+    case RDN_KS_EACH: case RDN_KS_NOTHING: return NULL;
     case RDN_KS_INVNORM: return i == 0 ? &s->a : NULL;
     case RDN_KS_BLOCK: return i == 0 ? &s->a : i == 1 ? &s->b : i == 2 ? &s->c : NULL;
     case RDN_KS_NORMAL: case RDN_KS_UNIFORM: return i == 0 ? &s->a : i == 1 ? &s->b : NULL;
@@ -330,6 +329,60 @@ static uint32_t *operand(struct builder *b, struct rdn_kstep *s, uint32_t i) {
     }
     return NULL;
 }
+/* ---- two steps in one ---- */
+
+struct use { uint32_t writer, reads; bool constant; };   /* of a column; writer: step that writes it, from 1 */
+
+/* Joins step s with the writer of one of its operands, if nothing else reads that. */
+static void join(struct builder *b, struct rdn_kstep *s, const struct use *uses, bool right) {
+    const struct use *u = &uses[right ? s->b : s->a];
+    struct rdn_kstep *w = u->writer ? &b->steps.v[u->writer - 1] : NULL;
+    if (!w || w->op != RDN_KS_BLOCK || u->reads != 1)
+        return;
+    enum rdn_block_op pair = rdn_block_pair((enum rdn_block_op)w->block, (enum rdn_block_op)s->block, right);
+    if (pair == RDN_BLK_COUNT)
+        return;
+    s->c = right ? s->a : s->b;
+    s->a = w->a;
+    s->b = w->b;
+    s->block = (uint8_t)pair;
+    w->op = RDN_KS_NOTHING;
+    if (uses[s->a].constant && (w->block == RDN_BLK_ADDF || w->block == RDN_BLK_MULF)) {
+        s->a = w->b;
+        s->b = w->a;
+    }
+    s->one = (uint8_t)((uses[s->b].constant ? RDN_ONE_B : 0) | (uses[s->c].constant ? RDN_ONE_C : 0));
+}
+
+static void pair_steps(struct builder *b, uint32_t value) {
+    struct use *uses = rdn_new_n(b->arena, struct use, b->ncolumns);
+    uint32_t *c, n = 0;
+    for (uint32_t i = 0; i < b->steps.n; i++) {
+        struct rdn_kstep *s = &b->steps.v[i];
+        bool two = s->op == RDN_KS_BLOCK && rdn_block_pair((enum rdn_block_op)s->block, RDN_BLK_ADDF, false) != RDN_BLK_COUNT;
+        for (uint32_t k = 0; (!two || k < 2) && (c = operand(b, s, k)); k++)
+            uses[*c].reads++;
+        if (s->op == RDN_KS_BLOCK)
+            uses[s->d].writer = i + 1;
+    }
+    uses[value].reads++;
+    for (uint32_t i = 0; i < b->consts.n; i++)
+        uses[b->consts.v[i].column].constant = true;
+    for (uint32_t i = 0; i < b->steps.n; i++) {
+        struct rdn_kstep *s = &b->steps.v[i];
+        if (s->op == RDN_KS_BLOCK)
+            join(b, s, uses, false);
+        if (s->op == RDN_KS_BLOCK)
+            join(b, s, uses, true);                      /* a pair is not joined again: it is no row of rdn_block_pair */
+    }
+    for (uint32_t i = 0; i < b->steps.n; i++)
+        if (b->steps.v[i].op != RDN_KS_NOTHING)
+            b->steps.v[n++] = b->steps.v[i];
+    b->steps.n = n;
+}
+
+/* ---- places ---- */
+
 static bool draws(const struct rdn_kstep *s) { return s->op == RDN_KS_NORMAL || s->op == RDN_KS_UNIFORM; }
 
 struct places { uint32_t *last, *to, *free_cols, nfree, used; };
@@ -428,6 +481,7 @@ int rdn_kplan_build(const struct rdn_ir *ir, const struct rdn_call *c, struct rd
     if (!b.failed && b.lists.n < 1u << 20) {
         uint32_t value = column(&b, c->value, 0);
         struct rdn_kplan *p = rdn_new(arena, struct rdn_kplan);
+        pair_steps(&b, value);
         place_columns(&b, value, p);
         if (p->ncolumns <= COLUMNS_MAX)
             *ret = p;

@@ -9,9 +9,9 @@
 #include "ir/block.h"
 #include "ir/ir.h"
 
-enum rdn_step_op { RDN_KS_BLOCK, RDN_KS_EACH, RDN_KS_INVNORM, RDN_KS_NORMAL, RDN_KS_UNIFORM, RDN_KS_DOT, RDN_KS_PICK };
+enum rdn_step_op { RDN_KS_NOTHING, RDN_KS_BLOCK, RDN_KS_EACH, RDN_KS_INVNORM, RDN_KS_NORMAL, RDN_KS_UNIFORM, RDN_KS_DOT, RDN_KS_PICK };
 struct rdn_kstep {
-    uint8_t op, block;                                   /* RDN_KS_*, RDN_BLK_* */
+    uint8_t op, block, one;                              /* RDN_KS_*, RDN_BLK_*, RDN_ONE_* */
     bool one_seed;
     uint32_t d, a, b, c;                                 /* columns. d NORMAL, UNIFORM; a DOT, PICK: place in lists of k of them */
     uint32_t k, aux;                                     /* elements; stream. DOT: b the uniform node, c its first element */

@@ -87,7 +87,7 @@ static void own_functions(void **state) {
             if (functions[f].op == RDN_BLK_COUNT)
                 b->invnorm(got.f, x.f, N);
             else
-                assert_true(b->op[functions[f].op](got.f, x.f, x.f, x.f, N) == 0);
+                assert_true(b->op[functions[f].op](got.f, x.f, x.f, x.f, N, 0) == 0);
             for (unsigned i = 0; i < N; i++)
                 want.f[i] = functions[f].f(x.f[i]);
             check(differ(&got, &want, N) == 0, "%s %s: %u of a column differ, round %u", b->name, functions[f].name, differ(&got, &want, N), r);
@@ -124,10 +124,13 @@ static void rows_as_scalar(void **state) {
 #define BLOCK(name, d, a, b, c, value, bad) #name,
 #include "ir/block.def"
 #undef BLOCK
+#define LEFT(x, y) #x "_" #y,
+#define RIGHT(x, y) #x "_R" #y,
+        RDN_BLOCK_PAIRS(LEFT, RIGHT)
     };
     uint64_t s = 3;
     for (unsigned op = 0; op < RDN_BLK_COUNT; op++)
-        for (unsigned r = 0; r < 400; r++) {
+        for (unsigned r = 0; r < (op < RDN_BLK_ADD_ADD ? 400 : 100); r++) {
             union column x, y, z, got, want;
             uint32_t n = 16 * (1 + r % 16);
             fill(&x, &s, r);
@@ -138,12 +141,43 @@ static void rows_as_scalar(void **state) {
             if (r % 8 == 4)                              /* a column with nothing undefined in it, often */
                 for (unsigned i = 0; i < N; i++)
                     x.i[i] &= 0x3fff, y.i[i] &= 0x3f, z.i[i] = y.i[i] + 5;
-            uint64_t bad = b->op[op](got.f, x.f, y.f, z.f, n), want_bad = rdn_block_scalar.op[op](want.f, x.f, y.f, z.f, n);
+            uint64_t bad = b->op[op](got.f, x.f, y.f, z.f, n, 0), want_bad = rdn_block_scalar.op[op](want.f, x.f, y.f, z.f, n, 0);
             check(!bad == !want_bad, "%s %s: undefined, round %u", b->name, text[op], r);
             check(bad || differ(&got, &want, n) == 0, "%s %s: %u values, round %u", b->name, text[op], differ(&got, &want, n), r);
-            bad = b->op[op](x.f, x.f, y.f, z.f, n);      /* in place of its operand */
+            bad = b->op[op](x.f, x.f, y.f, z.f, n, 0);      /* in place of its operand */
             check(bad || differ(&x, &want, n) == 0, "%s %s in place, round %u", b->name, text[op], r);
         }
+}
+
+/* A pair is its two operations one after the other. */
+static void pairs(void **state) {
+    const struct rdn_block *b = *state;
+    uint64_t s = 8;
+    unsigned seen = 0;
+    for (unsigned first = 0; first < RDN_BLK_COUNT; first++)
+        for (unsigned then = 0; then < RDN_BLK_COUNT; then++)
+            for (unsigned right = 0; right < 2; right++) {
+                unsigned op = rdn_block_pair((enum rdn_block_op)first, (enum rdn_block_op)then, right);
+                seen += op != RDN_BLK_COUNT;
+                for (unsigned r = 0; r < 40 && op != RDN_BLK_COUNT; r++) {
+                    union column x, y, z, t, got, want;
+                    fill(&x, &s, r);
+                    fill(&y, &s, 1 + r % 2);
+                    fill(&z, &s, 2);
+                    for (unsigned i = 0; i < N && r % 2; i++)
+                        x.f[i] = x.f[i] == x.f[i] ? x.f[i] : 1.0, y.f[i] = y.f[i] == y.f[i] ? y.f[i] : 2.0, z.f[i] = z.f[i] == z.f[i] ? z.f[i] : 3.0;
+                    unsigned one = r / 2 % 4;
+                    for (unsigned i = 1; i < N; i++) {
+                        y.u[i] = one & RDN_ONE_B ? y.u[0] : y.u[i];
+                        z.u[i] = one & RDN_ONE_C ? z.u[0] : z.u[i];
+                    }
+                    uint64_t bad = b->op[first](t.f, x.f, y.f, z.f, N, 0);
+                    bad |= right ? b->op[then](want.f, z.f, t.f, z.f, N, 0) : b->op[then](want.f, t.f, z.f, z.f, N, 0);
+                    check(!b->op[op](got.f, x.f, y.f, z.f, N, one) == !bad, "%s pair %u %u %u: undefined", b->name, first, then, right);
+                    check(bad || differ(&got, &want, N) == 0, "%s pair %u %u %u, round %u", b->name, first, then, right, r);
+                }
+            }
+    assert_int_equal(seen, 72);
 }
 
 /* Overflow, NaN and the rest are found wherever in the column they are. */
@@ -174,12 +208,12 @@ static void undefined_anywhere(void **state) {
                 else
                     x.i[i] = 1, y.i[i] = 2, z.i[i] = 3;
             }
-            check(b->op[undefined[r].op](d.f, x.f, y.f, z.f, N) == 0, "%s row %zu is defined", b->name, r);
+            check(b->op[undefined[r].op](d.f, x.f, y.f, z.f, N, 0) == 0, "%s row %zu is defined", b->name, r);
             if (undefined[r].f)
                 x.f[at] = undefined[r].x, y.f[at] = undefined[r].y, z.f[at] = undefined[r].z;
             else
                 x.i[at] = undefined[r].i, y.i[at] = undefined[r].j, z.i[at] = undefined[r].k;
-            check(b->op[undefined[r].op](d.f, x.f, y.f, z.f, N) != 0, "%s row %zu at path %u", b->name, r, at);
+            check(b->op[undefined[r].op](d.f, x.f, y.f, z.f, N, 0) != 0, "%s row %zu at path %u", b->name, r, at);
         }
 }
 
@@ -238,7 +272,8 @@ int main(void) {
         void *p = (void *)(uintptr_t)b;
         const struct CMUnitTest tests[] = {
             cmocka_unit_test(a_changed_ulp_is_seen), cmocka_unit_test_prestate(own_functions, p), cmocka_unit_test_prestate(draws, p),
-            cmocka_unit_test_prestate(rows_as_scalar, p), cmocka_unit_test_prestate(undefined_anywhere, p),
+            cmocka_unit_test_prestate(rows_as_scalar, p), cmocka_unit_test_prestate(pairs, p),
+            cmocka_unit_test_prestate(undefined_anywhere, p),
             cmocka_unit_test_prestate(sums_and_keys, p), cmocka_unit_test_prestate(dots, p),
         };
         rc += cmocka_run_group_tests_name(names[i], tests, NULL, NULL);
