@@ -162,11 +162,9 @@ static void keep_messages(struct rdn_binding *b, uint32_t from) {
     }
 }
 
-void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, redan_verdict *ret) {
+static __attribute__((noinline)) void take_rules(struct rdn_binding *b, const struct rdn_event *e, redan_verdict *ret) {
     const struct rdn_frame_head *f = rdn_frame_head(b->frame);
     struct tally t = { .b = b, .v = ret };
-    uint32_t codes = b->ncodes, shadow = b->nshadow, undefined = b->nundefined, emits = b->nemits;
-    ret->for_ns = 0;
     for (uint32_t w = 0; w * 64 < e->nrules; w++) {
         for (uint64_t bits = f->fired[w] | f->undef[w]; bits; bits &= bits - 1) {
             unsigned i = (unsigned)__builtin_ctzll(bits);
@@ -174,19 +172,31 @@ void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, redan_verdict 
         }
     }
     ret->verdict = t.any ? t.verb : REDAN_ACCEPT;
-    memset(ret->zero, 0, sizeof ret->zero);
-    ret->codes = b->codes + codes;
-    ret->ncodes = b->ncodes - codes;
-    ret->shadow = b->shadow + shadow;
-    ret->nshadow = b->nshadow - shadow;
-    ret->undefined = b->undefined + undefined;
-    ret->nundefined = b->nundefined - undefined;
-    ret->emits = b->emits + emits;
-    ret->nemits = b->nemits - emits;
-    b->last_codes = codes;
-    b->last_undefined = undefined;
+    ret->ncodes = b->ncodes - b->last_codes;
+    ret->nshadow = (uint32_t)(b->shadow + b->nshadow - ret->shadow);
+    ret->nundefined = b->nundefined - b->last_undefined;
+    ret->nemits = (uint32_t)(b->emits + b->nemits - ret->emits);
     if (ret->verdict == REDAN_ACCEPT && e->naccepted && t.has_messages)
-        keep_messages(b, codes);
+        keep_messages(b, b->last_codes);
+}
+
+void rdn_decide(struct rdn_binding *b, const struct rdn_event *e, redan_verdict *ret) {
+    const struct rdn_frame_head *f = rdn_frame_head(b->frame);
+    uint64_t any = 0;
+    for (uint32_t w = 0; w * 64 < e->nrules; w++)
+        any |= f->fired[w] | f->undef[w];
+    ret->verdict = REDAN_ACCEPT;
+    memset(ret->zero, 0, sizeof ret->zero);
+    ret->ncodes = ret->nshadow = ret->nundefined = ret->nemits = 0;
+    ret->for_ns = 0;
+    ret->codes = b->codes + b->ncodes;
+    ret->shadow = b->shadow + b->nshadow;
+    ret->undefined = b->undefined + b->nundefined;
+    ret->emits = b->emits + b->nemits;
+    b->last_codes = b->ncodes;
+    b->last_undefined = b->nundefined;
+    if (any)                                             /* most events of a gate go through */
+        take_rules(b, e, ret);
 }
 
 /* ---- after the verdict ---- */

@@ -170,7 +170,11 @@ int  rdn_binding_open(struct redan_ruleset *, struct redan_lane *, struct rdn_bi
 void rdn_binding_close(struct rdn_binding *);
 void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* from NULL: everything starts cold */
 /* lane.c: adopts what is published, if anything new is; false when nothing is active. */
-bool rdn_lane_sync(struct redan_lane *);
+bool rdn_lane_adopt(struct redan_lane *, struct rdn_active *);
+static inline bool rdn_lane_sync(struct redan_lane *l) {
+    struct rdn_active *a = atomic_load_explicit(&l->eng->active, memory_order_acquire);
+    return __builtin_expect(a == l->active, 1) ? a != NULL : rdn_lane_adopt(l, a);
+}
 /* decide.c: from fired and undefined rules to the verdict. */
 void rdn_decide(struct rdn_binding *, const struct rdn_event *, redan_verdict *ret);
 /* The message of an action into buf, cut and terminated; returns the bytes it has. Reads the event's values. */

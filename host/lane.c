@@ -31,10 +31,7 @@ void rdn_tag_setup_end(struct redan_engine *e) { (void)e; }
 #endif
 
 /* ---- life ---- */
-bool rdn_lane_sync(struct redan_lane *l) {
-    struct rdn_active *a = atomic_load_explicit(&l->eng->active, memory_order_acquire);
-    if (__builtin_expect(a == l->active, 1))
-        return a != NULL;
+bool rdn_lane_adopt(struct redan_lane *l, struct rdn_active *a) {
     struct rdn_binding *b = a->bind[l->index];
     rdn_binding_carry(b, l->b);
     rdn_program_adopt(a->rs->prog);

@@ -254,9 +254,17 @@ static void rule_flags(const struct rdn_ir *ir, struct rdn_rule *r) {
 
 static void list_checked(struct rdn_ir *ir, struct rdn_event *ev) {
     ev->checked = rdn_arena_alloc(ir->arena, sizeof *ev->checked * (ev->nfields + 1));
-    ev->nchecked = 0;
+    ev->bytes = rdn_arena_alloc(ir->arena, sizeof *ev->bytes * (ev->nfields + 1));
+    ev->sym_at = rdn_arena_alloc(ir->arena, sizeof *ev->sym_at * (ev->nfields + 1));
+    ev->nchecked = ev->nbytes = ev->nsym_at = 0;
+    ev->has_str = false;
     for (uint32_t i = 0; i < ev->nfields; i++) {
         unsigned k = ev->fields[i].type->kind;
+        ev->has_str |= k == RDN_K_STR;
+        if (k == RDN_K_BOOL || k == RDN_K_ENUM)
+            ev->bytes[ev->nbytes++] = (struct rdn_byte_check){ev->fields[i].offset, k == RDN_K_BOOL ? 2 : ev->fields[i].type->n};
+        if (k == RDN_K_SYM)
+            ev->sym_at[ev->nsym_at++] = ev->fields[i].offset;
         if (k == RDN_K_BOOL || k == RDN_K_ENUM || k == RDN_K_SYM || k == RDN_K_STR)
             ev->checked[ev->nchecked++] = i;
     }

@@ -34,7 +34,7 @@ static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
         h = rdn_key_fold_(words[i] ^ h, RDN_KEY_ODD);
     return (h ^ h >> 32) * s.b;
 }
-/* One of many reads of windows (helpers.wasks of jit/exec.h): byte offsets of the key and of the word that gets the value. A value
+/* One of many reads of windows (helpers.wasks of jit/exec.h): byte offsets in a block of the key and of the word that gets the value. A value
  * without an 8-byte form has no word. els stands in for undefined when has_els. */
 struct rdn_ask { uint32_t window, key, slot; bool has_els; int64_t els; };
 void rdn_key_load(struct rdn_key *, const uint64_t *words, uint32_t n);   /* a key from stored words, hash included */

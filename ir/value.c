@@ -186,7 +186,8 @@ static bool value_valid(const struct rdn_type *t, const uint8_t *p, uint32_t nsy
     }
 }
 
-bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
+/* Field by field: an optional one that is absent may hold anything. */
+static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
     for (uint32_t i = 0; i < ev->nchecked; i++) {
         const struct rdn_field *f = &ev->fields[ev->checked[i]];
         if (!value_valid(f->type, row + f->offset, nsyms) && present(f, row))
@@ -220,4 +221,14 @@ uint32_t rdn_columns_valid(const struct rdn_event *ev, const void *const *column
                 n = k;
     }
     return n;
+}
+
+/* Mostly every byte is that of a value, whether there is one or not. */
+bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
+    bool bad = ev->has_str;
+    for (uint32_t i = 0; i < ev->nsym_at; i++)
+        bad |= load(row + ev->sym_at[i], 4) >= nsyms;
+    for (uint32_t i = 0; i < ev->nbytes; i++)
+        bad |= row[ev->bytes[i].at] >= ev->bytes[i].below;
+    return !bad || valid_fields(ev, row, nsyms);
 }

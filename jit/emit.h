@@ -17,9 +17,9 @@ static inline void rdn_mark(struct rdn_arena *a, struct rdn_marks *m, uint32_t a
     rdn_push_val(a, &m->list, ((struct rdn_mark){at, rule}));
 }
 
-/* Offsets in the buffer, [low, end) is used; 0: no such function. keys: words and hashes of plan->steps->quick; without
- * it C makes them. groups: one a group of the plan, in the arena. Marks ascend. */
-struct rdn_emitted { uint32_t low, end, keys, operands, *groups; struct rdn_marks marks; };
+/* Offsets in the buffer, [low, end) is used; 0: no such function. keys: operands makes those of plan->steps->quick,
+ * too; else C does. groups: one a group of the plan, in the arena. Marks ascend. */
+struct rdn_emitted { uint32_t low, end, operands, *groups; bool keys; struct rdn_marks marks; };
 struct rdn_emitter {
     size_t (*guess)(const struct rdn_plan *);            /* bytes that are usually enough */
     /* False: the buffer is too small. The arena keeps what only emission needs. */

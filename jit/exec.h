@@ -32,7 +32,7 @@ struct rdn_helpers {
         /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
     /* Of windows in head.wins; NULL: the others do it. wasks reads many without prev (state/window.h); wput enters
      * a value, of which the low word counts. */
-    uint64_t (*wasks)(struct rdn_win *const *, const struct rdn_ask *, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now);
+    uint64_t (*wasks)(struct rdn_win *const *, const struct rdn_ask *, const struct rdn_ask *end, uint8_t *block, int64_t now);
     void (*wput)(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
 };
 struct rdn_program;

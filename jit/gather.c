@@ -51,7 +51,7 @@ static inline bool item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) 
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
     uint32_t bit = pl->nrules + item;
-    rdn_need_items(f);
+    rdn_need_inputs(f);
     *ret = *rdn_slot_at(r->block, pl->nodes.v[pl->items.v[item]].slot);
     return !(r->taint[bit / 64] >> bit % 64 & 1);
 }
@@ -116,14 +116,6 @@ static void items_by_table(struct rdn_frame *f) {
         *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
     }
 }
-void rdn_run_items(struct rdn_frame *f) {
-    struct rdn_run *r = f->x;
-    r->items_done = true;
-    if (r->ev->operands)
-        rdn_run_native(f, r->ev->operands);
-    else
-        items_by_table(f);
-}
 
 /* ---- keys ---- */
 /* Some part is an item, may be undefined or is longer than its field: the key is made when first asked for. An item without a
@@ -157,15 +149,16 @@ static __attribute__((noinline)) void make_keys(struct rdn_run *r, const struct 
         key->hash = rdn_key_hash(key->w, k->words);
     }
 }
-static inline void need_keys(struct rdn_frame *f) {
+void rdn_run_inputs(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    if (r->keys_done)
-        return;
-    r->keys_done = true;
-    if (r->ev->make_keys)
-        r->ev->make_keys(r->block, f->head.row);
-    else
-        make_keys(r, &r->ev->steps, f->head.row);
+    const struct rdn_unit_event *ev = r->ev;
+    r->inputs_done = true;
+    if (ev->operands)
+        rdn_run_native(f, ev->operands);
+    else if (ev->plan->items.n)
+        items_by_table(f);
+    if (!ev->native_keys)
+        make_keys(r, &ev->steps, f->head.row);
 }
 static inline struct rdn_key_memo *memo_of(struct rdn_key *key) { return (struct rdn_key_memo *)(void *)((uint8_t *)key - RDN_KEY_MEMO); }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
@@ -173,7 +166,7 @@ static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     const struct rdn_keyform *form = &r->ev->steps.keys[k];
     struct rdn_key *key = rdn_key_at(r->block, form->at);
     if (form->quick) {
-        need_keys(f);
+        rdn_need_inputs(f);
         return key;
     }
     struct rdn_key_memo *memo = memo_of(key);
@@ -304,7 +297,7 @@ static inline void run_asks(struct rdn_frame *f, const struct rdn_steps *s) {
     struct rdn_run *r = f->x;
     for (uint32_t i = 0; i < s->nasks; i += 64) {
         uint32_t n = s->nasks - i < 64 ? s->nasks - i : 64;
-        uint64_t none = f->helpers.wasks ? f->helpers.wasks(f->head.wins, s->asks + i, n, r->block, r->block, f->head.now)
+        uint64_t none = f->helpers.wasks ? f->helpers.wasks(f->head.wins, s->asks + i, s->asks + i + n, r->block, f->head.now)
                                          : ask_each(f, s->asks + i, n);
         for (; none; none &= none - 1) {
             const struct rdn_gather *g = s->ask_of[i + (unsigned)__builtin_ctzll(none)];
@@ -327,17 +320,17 @@ static inline void run_rows(struct rdn_frame *f, const struct rdn_steps *s) {
         const struct rdn_cell *vals = k ? f->helpers.tread(f->lane, row->table, k) : NULL;
         for (const struct rdn_rowcolumn *c = s->columns + row->column, *last = c + row->columns; c < last; c++) {
             const struct rdn_cell *v = vals ? vals + c->column : NULL;
-            if (v && !v->cause && (!c->wide || rdn_fits_i64(v->d)))
-                *(int64_t *)(void *)(r->block + c->slot) = v->i;     /* a float's bits and the word of a decimal, too */
-            else
+            if (!v || v->cause || (c->wide && !rdn_fits_i64(v->d)))
                 no_column(r, c, row->key, v);
+            else
+                *(int64_t *)(void *)(r->block + c->slot) = v->i;     /* a float's bits and the word of a decimal, too */
         }
     }
 }
 void rdn_run_fills(struct rdn_frame *f) {
     const struct rdn_steps *s = &((struct rdn_run *)f->x)->ev->steps;
     struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    need_keys(f);
+    rdn_need_inputs(f);
     run_asks(f, s);
     run_rows(f, s);
     for (const struct rdn_fill *p = s->fills, *end = p + s->nfills; p < end; p++)
@@ -413,21 +406,19 @@ static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct 
 uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
-    const struct rdn_steps *s = &r->ev->steps;
-    uint32_t n = s->nputs[accepted], i = from;
-    if (!f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || (accepted && !s->accept_quick) || !rdn_native_alive(r))
+    const struct rdn_put *first = r->ev->steps.puts[accepted], *p = first + from;
+    if (p->how == RDN_PUT_SLOW || !f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || !rdn_native_alive(r))
         return from;
-    if (r->ev->plan->items.n)
-        rdn_need_items(f);
-    need_keys(f);
-    for (const struct rdn_put *p = s->puts[accepted] + i; i < n && p->how != RDN_PUT_SLOW; i++, p++) {
-        struct rdn_cell c = {.i = p->value.imm};
+    rdn_need_inputs(f);
+    for (; p->how != RDN_PUT_SLOW; p++) {
+        struct rdn_cell c;
+        c.i = p->value.imm;
         if (p->how == RDN_PUT_IMM)
             f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, p->span.imm);
         else if (!put_any(f, p))
             break;
     }
-    return i;
+    return (uint32_t)(p - first);
 }
 
 enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {

@@ -195,8 +195,6 @@ static __attribute__((noinline)) void drain(struct rdn_frame *f) {
 static void early_rules(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    if (pl->items.n)
-        rdn_need_items(f);
     rdn_run_fills(f);
     if (!r->ev->rules && r->ev->preds) {
         rules_by_table(f, true);
@@ -234,7 +232,7 @@ static inline void turn_to_event(struct rdn_frame *f) {
     r->block = b->p;
     r->taint = b->taint;
     r->fired = f->head.fired = b->fired;
-    r->items_done = r->keys_done = false;
+    r->inputs_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
 }
 /* The event is looked at when something is asked: one that is a native function and nothing else needs none of this. */

@@ -26,7 +26,7 @@ struct rdn_run {
     uint64_t gen;                                        /* of the event in work */
     uint64_t fp_gen;                                     /* the last one found in another floating-point mode */
     uint32_t fp_mode;                                    /* of the thread, at the begin of the event */
-    bool items_done, keys_done;
+    bool inputs_done;
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
 };
@@ -84,13 +84,13 @@ void rdn_run_native(struct rdn_frame *, rdn_native *code);
 /* gather.c */
 bool rdn_slot_store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *);   /* false: the value has no 8-byte form */
 bool rdn_load_field(const struct rdn_frame *, uint32_t field, struct rdn_cell *ret);          /* false: undefined */
-void rdn_run_items(struct rdn_frame *);                  /* the values that keys, windows and gathers need, once an event */
+void rdn_run_inputs(struct rdn_frame *);                 /* items and quick keys, once an event, before the first thing that needs one */
 void rdn_run_fills(struct rdn_frame *);                  /* every gather of the event that is not late */
 void rdn_run_late(struct rdn_frame *, const uint32_t *gathers, uint32_t n);    /* those of them that were not made yet */
 /* sparse.c: what group 0 leaves. */
 void rdn_run_sparse(struct rdn_frame *);
-static inline void rdn_need_items(struct rdn_frame *f) {
-    if (!((struct rdn_run *)f->x)->items_done)
-        rdn_run_items(f);
+static inline void rdn_need_inputs(struct rdn_frame *f) {
+    if (!((struct rdn_run *)f->x)->inputs_done)
+        rdn_run_inputs(f);
 }
 #endif

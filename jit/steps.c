@@ -136,20 +136,23 @@ static struct rdn_put put_of(const struct making *m, uint32_t window) {
     return p;
 }
 static void make_puts(struct making *m, bool accepted, const uint32_t *windows, uint32_t n) {
-    m->s->puts[accepted] = rdn_new_n(m->arena, struct rdn_put, n + 1);
-    m->s->nputs[accepted] = n;
-    for (uint32_t i = 0; i < n; i++)
-        m->s->puts[accepted][i] = put_of(m, windows[i]);
+    struct rdn_put *p = m->s->puts[accepted] = rdn_new_n(m->arena, struct rdn_put, n + 1);
+    bool all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        p[i] = put_of(m, windows[i]);
+        all &= p[i].how != RDN_PUT_SLOW;
+    }
+    /* The input of a slow one may depend on a window: all are read before one changes. */
+    for (uint32_t i = 0; accepted && !all && i < n; i++)
+        p[i].how = RDN_PUT_SLOW;
 }
 
 void rdn_steps_make(struct rdn_steps *s, const struct rdn_plan *pl, struct rdn_arena *arena) {
     struct making m = {s, pl, arena};
     const struct rdn_event *ev = &pl->ir->events[pl->event];
-    *s = (struct rdn_steps){.accept_quick = true};
+    *s = (struct rdn_steps){0};
     make_keys(&m);
     make_gathers(&m);
     make_puts(&m, false, ev->observed, ev->nobserved);
     make_puts(&m, true, ev->accepted, ev->naccepted);
-    for (uint32_t i = 0; i < s->nputs[1]; i++)
-        s->accept_quick &= s->puts[1][i].how != RDN_PUT_SLOW;
 }

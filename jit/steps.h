@@ -34,8 +34,7 @@ struct rdn_steps {
     struct rdn_rowread *rows; uint32_t nrows;
     struct rdn_rowcolumn *columns;
     struct rdn_fill *fills; uint32_t nfills;
-    struct rdn_put *puts[2]; uint32_t nputs[2];          /* observed, accepted: as the event's lists */
-    bool accept_quick;                                   /* every accepted one is quick: no input depends on a window */
+    struct rdn_put *puts[2];                             /* observed, accepted: as the event's lists; a SLOW one behind the last */
 };
 void rdn_steps_make(struct rdn_steps *, const struct rdn_plan *, struct rdn_arena *);
 #endif

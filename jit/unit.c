@@ -107,7 +107,7 @@ static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32
 
 static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct piece *p) {
     ev->operands = entry(u, p, p->code.operands);
-    ev->make_keys = entry(u, p, p->code.keys);
+    ev->native_keys = p->code.keys;
     ev->groups = rdn_new_n(&u->arena, rdn_native *, ev->plan->groups.n + 1);
     for (uint32_t g = 0; g < ev->plan->groups.n; g++)
         ev->groups[g] = entry(u, p, p->code.groups[g]);

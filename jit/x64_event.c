@@ -281,13 +281,6 @@ static void end_function(struct x64_gen *g) {
     x_leave(&g->b);
     emit_stubs(g);
 }
-static uint32_t emit_keys(struct x64_gen *g) {
-    g->nscratch = 0;
-    uint32_t at = start_function(g, 64);
-    x64_keys(g);
-    end_function(g);
-    return at;
-}
 static uint32_t emit_operands(struct x64_gen *g) {
     uint32_t at, marks = g->marks.list.n;
     uint8_t *p = g->b.p;
@@ -296,6 +289,7 @@ static uint32_t emit_operands(struct x64_gen *g) {
         g->marks.list.n = marks;
         set_done(g, true);
         at = start_function(g, 64);
+        x64_keys(g);
         finite_test(g, &g->pl->operands);
         emit_all_shared(g, true);
         if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
@@ -348,9 +342,8 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     g->done = rdn_new_n(arena, uint8_t, pl->nodes.n);
     write_masks(g);
     *ret = (struct rdn_emitted){0};
-    if (pl->steps->nquick)
-        ret->keys = emit_keys(g);
-    if (pl->items.n)
+    ret->keys = pl->steps->nquick > 0;
+    if (pl->items.n || ret->keys)
         ret->operands = emit_operands(g);
     ret->groups = rdn_new_n(arena, uint32_t, pl->groups.n + 1);
     for (uint32_t i = 0; i < pl->groups.n; i++)

@@ -98,7 +98,7 @@ bool x64_wants_wide(const struct x64_gen *, rdn_pid cmp);      /* products of pr
 bool x64_can_wide(const struct x64_gen *, rdn_pid cmp);
 void x64_wide_compare(struct x64_gen *, rdn_pid cmp, unsigned dest, uint32_t live);   /* keeps `live`; taints on 128-bit overflow */
 
-/* x64_key.c: the body of the function that makes the quick keys; it needs no xmm. */
+/* x64_key.c: makes the quick keys, at the start of a function. */
 void x64_keys(struct x64_gen *);
 
 /* x64_event.c: emits the functions of one event type. Rules that do not fit its registers become interp's in the

@@ -47,6 +47,8 @@ static void one_key(struct x64_buf *b, const struct rdn_steps *s, const struct r
 }
 void x64_keys(struct x64_gen *g) {
     const struct rdn_steps *s = g->pl->steps;
+    if (!s->nquick)
+        return;
     x_mov_rm(&g->b, X_R9, x_at(X_RDI, RDN_BLOCK_SECRET));
     x_mov_rm(&g->b, X_R8, x_at(X_RDI, RDN_BLOCK_SECRET + 8));
     for (uint32_t i = 0; i < s->nquick; i++)

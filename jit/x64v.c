@@ -320,6 +320,7 @@ static void rules_rest(struct rdn_frame *f) {
 
 const struct rdn_exec_impl rdn_exec_x64v = {
     .name = "x64v", .available = available, .emitter = &rdn_x64_emitter, .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
-    .params_changed = params_changed, .window = rdn_run_window, .rules = rdn_run_rules, .cold_rules = rdn_run_cold_rules,
+    .params_changed = params_changed, .window = rdn_run_window, .puts = rdn_run_puts,
+    .rules = rdn_run_rules, .cold_rules = rdn_run_cold_rules,
     .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
 };

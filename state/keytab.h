@@ -69,16 +69,16 @@ uint32_t rdn_keytab_find(const struct rdn_keytab *, const uint64_t *words, uint6
 
 /* The row, its id in t->last.id; or NULL. What was looked for last, an event that has updated it often reads. */
 char *rdn_keytab_look(struct rdn_keytab *, const uint64_t *words, uint64_t hash);
-/* The same where it is cheap: the last one again, or a key of one word that stands where it should. NULL says nothing. */
+/* The same where it is cheap: the last one again, or a key that stands where it should. NULL says nothing. */
 static inline char *rdn_keytab_near(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    if (t->last.hash == hash)
-        return t->last.row && t->words && rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words) ? t->last.row : NULL;
-    uint32_t tag = (uint32_t)(hash >> 32);
-    if (t->words != 1)
+    if (!t->words)
         return NULL;
+    if (t->last.hash == hash)
+        return t->last.row && rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words) ? t->last.row : NULL;
+    uint32_t tag = (uint32_t)(hash >> 32);
     struct rdn_kt_slot s = t->index[tag >> t->shift];
     char *row = t->rows + (size_t)(s.id1 - 1) * t->stride;
-    if (s.tag != tag || !s.id1 || *(const uint64_t *)(const void *)row != words[0])
+    if (s.tag != tag || !s.id1 || !rdn_keytab_equal_((const uint64_t *)(const void *)row, words, t->words))
         return NULL;
     t->last.hash = hash;
     t->last.id = s.id1 - 1;

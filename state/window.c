@@ -135,16 +135,16 @@ static inline struct rdn_word ask(struct rdn_win *w, const struct rdn_key *k, in
     return ask_far(w, k, now);
 }
 
-uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *a, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now) {
+uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *from, const struct rdn_ask *end, uint8_t *block, int64_t now) {
     uint64_t none = 0;
-    for (uint32_t i = 0; i < n; i++, a++) {
-        struct rdn_word x = ask(wins[a->window], (const struct rdn_key *)(const void *)(keys + a->key), now);
+    for (const struct rdn_ask *a = from; a < end; a++) {
+        struct rdn_word x = ask(wins[a->window], (const struct rdn_key *)(const void *)(block + a->key), now);
         if (__builtin_expect(x.cause != RDN_DEFINED, 0)) {
             bool els = a->has_els && x.cause != RDN_WORD_WIDE;
             x.v = els ? a->els : x.cause == RDN_WORD_WIDE;
-            none |= (uint64_t)!els << i;
+            none |= (uint64_t)!els << (a - from);
         }
-        memcpy(slots + a->slot, &x.v, sizeof x.v);
+        memcpy(block + a->slot, &x.v, sizeof x.v);
     }
     return none;
 }

@@ -28,9 +28,9 @@ void rdn_win_read(struct rdn_win *, const struct rdn_key *, int64_t now, struct 
 /* Enters a value (the caller has applied 10.2: where, undefined, NaN, inf, dec range; counts skips with rdn_win_skip).
  `span`: ewma's N or half-life. False: refused (counted), or a key that is absent (counted as a skip). */
 bool rdn_win_update(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
-/* rdn_win_read without prev for n <= 64 windows of a lane at once: each value goes to its slot as a word, a float's bits and a decimal
+/* rdn_win_read without prev for up to 64 windows of a lane at once: each value goes to its slot as a word, a float's bits and a decimal
  * of 64 bits, too. Bit i of the answer: number i has none; its slot is 0 when it is undefined, 1 when it has no word. Not for texts. */
-uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *, uint32_t n, const uint8_t *keys, uint8_t *slots, int64_t now);
+uint64_t rdn_win_asks(struct rdn_win *const *wins, const struct rdn_ask *, const struct rdn_ask *end, uint8_t *block, int64_t now);
 /* The same, in a hurry: of the value the low word counts (no text), and nobody asks what became of it. */
 void rdn_win_put(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
 void rdn_win_skip(struct rdn_win *);

@@ -135,17 +135,9 @@ static inline bool depends_on_order(const struct rdn_win *w, enum acc k) {
     return k == MIN || k == MAX || k == SPREAD || ((k == SUM || k == AVG) && is_float(w));
 }
 
-static __attribute__((noinline)) void move_on(struct rdn_win *w, struct pane_state *s, int64_t now, enum acc k) {
-    int64_t q = RDN_PANE_OF(w->pane, now);
-    if (q <= s->head)
-        return;
-    uint64_t d = (uint64_t)q - (uint64_t)s->head;
-    s->head = q;
-    if (d >= w->slots) {
-        forget_panes(w, s);
-        return;
-    }
-    uint32_t from = s->pos + 1, end = from + (uint32_t)d;
+/* By d < slots panes: what falls out of the ring is dropped. */
+static __attribute__((noinline)) void turn(struct rdn_win *w, struct pane_state *s, uint32_t d, enum acc k) {
+    uint32_t from = s->pos + 1, end = from + d;
     drop_range(w, s, from, end < w->slots ? end : w->slots, k);
     if (end > w->slots)
         drop_range(w, s, 0, end - w->slots, k);
@@ -157,6 +149,18 @@ static __attribute__((noinline)) void move_on(struct rdn_win *w, struct pane_sta
     }
     if (depends_on_order(w, k))
         recompute(w, s, k);
+}
+
+static __attribute__((noinline)) void move_on(struct rdn_win *w, struct pane_state *s, int64_t now, enum acc k) {
+    int64_t q = RDN_PANE_OF(w->pane, now);
+    if (q <= s->head)
+        return;
+    uint64_t d = (uint64_t)q - (uint64_t)s->head;
+    s->head = q;
+    if (d >= w->slots)
+        forget_panes(w, s);
+    else
+        turn(w, s, (uint32_t)d, k);
 }
 
 /* To the pane of now. No call in the common case, the pane used last: it saves no registers. */
