@@ -197,6 +197,7 @@ static void early_rules(struct rdn_frame *f) {
     const struct rdn_plan *pl = r->ev->plan;
     rdn_run_fills(f);
     if (!r->ev->rules && r->ev->preds) {
+        rdn_run_late(f, r->ev->late, r->ev->nlate);      /* predicates ask every rule */
         rules_by_table(f, true);
         return;
     }
