@@ -2,7 +2,7 @@
  * rules.c: native conditions against the same conditions compiled by gcc, in one run. One JSON object a line.
  *
  *   bench-rules [--rounds N] [--set NAME] [--rules N] [--backend NAME]
- *   bench-rules --serve DIR --set NAME --rules N [--backend NAME]
+ *   bench-rules --serve DIR --set NAME --rules N [--backend NAME] [--batch columns|structs]
  *   bench-rules --clock MS                               {"ghz":…}: the median over that time of what a chain of additions runs at
  *
  * Own and peer (the faster of its two forms) take turns in short slices; the smallest time of each counts, because only noise
@@ -11,19 +11,20 @@
  * with interp and with the peer. Exit: 0, 1 answers differ, 77 no gcc. Bars are bench/run.py's.
  *
  * --serve plays against a peer of another language (bench/duel.py has the protocol): DIR gets rules.json, events.bin and own.bin, the
- * fired words of the first ANSWERS events; then each line `slice` is answered by {"ns":…} and `clock` by {"ghz":…}. */
+ * fired words of the first ANSWERS events (of batches with --batch); then each line `slice` is answered by {"ns":…} and `clock` by {"ghz":…}. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "bench/batch.h"
 #include "bench/peers/gcc_peer.h"
 #include "bench/rule_sets.h"
 #include "dsl/dsl.h"
 #include "jit/frame.h"
 #include "jit/unit.h"
 
-struct options { const char *serve, *set, *backend; uint32_t rounds, rules, clock_ms; };
+struct options { const char *serve, *set, *backend, *batch; uint32_t rounds, rules, clock_ms; };
 enum { EVENTS = 16384, ANSWERS = 2048 };
 struct run {
     struct rdn_arena arena;
@@ -33,6 +34,7 @@ struct run {
     struct rdn_frame *frame, *ref_frame;
     struct set_event *events; uint32_t n;
     uint32_t words;
+    struct batches *batches;                             /* NULL: one event at a time */
 };
 static volatile uint64_t sink;
 
@@ -109,6 +111,13 @@ static double slice_own(struct run *r) {
     }
     sink = x;
     return (now_ns() - from) / r->n;
+}
+/* The same in batches, all events of the set. */
+static double slice_batches(struct run *r) {
+    double from = now_ns();
+    batches_judge(r->batches, r->frame, 0, EVENTS);
+    sink = *batches_words(r->batches, EVENTS - 1);
+    return (now_ns() - from) / EVENTS;
 }
 static double slice_code(struct run *r, rdn_native *code, uint8_t *block, const uint64_t *fired) {
     uint64_t x = 0;
@@ -329,10 +338,14 @@ static bool export_set(const char *dir, struct run *r, const struct rule_set *se
     const struct rdn_frame_head *h = rdn_frame_head(r->frame);
     uint64_t *bits = calloc((size_t)ANSWERS * r->words, sizeof *bits);
     char *json = set_as_json(set);
+    if (r->batches)
+        batches_judge(r->batches, r->frame, 0, ANSWERS);
     for (uint32_t i = 0; i < ANSWERS; i++) {
-        rdn_exec_begin(r->frame, 0, (const uint8_t *)&r->events[i], 1, 1);
-        rdn_exec_rules(r->frame, RDN_EARLY);
-        memcpy(bits + (size_t)i * r->words, h->fired, r->words * sizeof *bits);
+        if (!r->batches) {
+            rdn_exec_begin(r->frame, 0, (const uint8_t *)&r->events[i], 1, 1);
+            rdn_exec_rules(r->frame, RDN_EARLY);
+        }
+        memcpy(bits + (size_t)i * r->words, r->batches ? batches_words(r->batches, i) : h->fired, r->words * sizeof *bits);
     }
     bool good = save(dir, "own.bin", bits, (size_t)ANSWERS * r->words * sizeof *bits) && save(dir, "rules.json", json, strlen(json)) &&
                 save(dir, "events.bin", r->events, EVENTS * sizeof *r->events);
@@ -344,7 +357,7 @@ static bool export_set(const char *dir, struct run *r, const struct rule_set *se
 static double best_slice(struct run *r) {
     double best = 1e18, until = now_ns() + 2e7;
     do
-        less(&best, slice_own(r));
+        less(&best, r->batches ? slice_batches(r) : slice_own(r));
     while (now_ns() < until);
     return best;
 }
@@ -353,11 +366,19 @@ static int serve(const struct options *o, const struct set_kind *kind) {
     struct rule_set set;
     char line[64];
     double load = open_set(&r, &set, o, kind, o->rules);
+    const struct rdn_program_info *info = rdn_program_info(r.prog);
+    r.batches = NULL;
+    if (o->batch && !rdn_exec_batch_rules(r.prog, 0)) {
+        fprintf(stderr, "bench-rules: %s judges no batches of this set\n", info->backend);
+        return 77;
+    }
+    if (o->batch && !(r.batches = batches_open(r.ir, r.events, EVENTS, !strcmp(o->batch, "columns"))))
+        return 1;
     if (!export_set(o->serve, &r, &set)) {
         perror(o->serve);
         return 1;
     }
-    printf("{\"executor\":\"%s\",\"load_us\":%.0f}\n", rdn_program_info(r.prog)->backend, load / 1e3);
+    printf("{\"executor\":\"%s\",\"batch\":\"%s\",\"load_us\":%.0f}\n", info->backend, r.batches && info->batch ? info->batch : "", load / 1e3);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         if (!strcmp(line, "slice\n"))
@@ -387,6 +408,7 @@ static bool take(struct options *o, const char *name, const char *value) {
     if (!strcmp(name, "--serve")) o->serve = value;
     else if (!strcmp(name, "--set")) o->set = value;
     else if (!strcmp(name, "--backend")) o->backend = value;
+    else if (!strcmp(name, "--batch")) o->batch = value;
     else if (!strcmp(name, "--rounds")) o->rounds = (uint32_t)atoi(value);
     else if (!strcmp(name, "--clock")) o->clock_ms = (uint32_t)atoi(value);
     else if (!strcmp(name, "--rules")) o->rules = (uint32_t)atoi(value);
@@ -399,7 +421,7 @@ int main(int argc, char **argv) {
     int worst = 0, seen = 0;
     for (int i = 1; i < argc; i += 2)
         if (i + 1 == argc || !take(&o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "usage: bench-rules [--serve DIR] [--set NAME] [--rules N] [--backend NAME] [--rounds N]\n");
+            fprintf(stderr, "usage: bench-rules [--serve DIR] [--set NAME] [--rules N] [--backend NAME] [--rounds N] [--batch columns|structs]\n");
             return 2;
         }
     if (o.clock_ms)

@@ -95,6 +95,16 @@ static void judge_ahead(struct redan_lane *l, uint32_t x, const struct source *s
         rdn_lane_judge(l, x, row_of(b, e, s, at + i), b->ahead.now[i], b->ahead.mark[i] ? NULL : fired, ret);
 }
 
+uint32_t rdn_ahead_look(struct redan_lane *l, uint32_t x, const uint8_t *rows, size_t stride, uint32_t n) {
+    const struct source s = {x, rows, stride, NULL};
+    return l->b->ahead.mask[x] ? look_ahead(l, x, &s, 0, n) : 0;
+}
+void rdn_ahead_judge(struct redan_lane *l, uint32_t x, const uint8_t *rows, size_t stride, uint32_t i, redan_verdict *ret) {
+    const struct source s = {x, rows, stride, NULL};
+    rdn_judge_start(l);
+    judge_ahead(l, x, &s, 0, i, ret);
+}
+
 /* ---- the calls ---- */
 static int judge_all(struct redan_lane *l, const struct source *s, size_t n, redan_verdict *ret, size_t *ret_done) {
     struct rdn_binding *b = l->b;

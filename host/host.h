@@ -195,6 +195,10 @@ void rdn_judge_rules(struct redan_lane *, uint32_t event, const uint8_t *row, in
 void rdn_judge_accept(struct redan_lane *, uint32_t event, const redan_verdict *);
 void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret);
 
+/* batch.c: what depends on the rows of one event alone, ahead of their turn: how many of n rows (0: too few, or the executor has no
+ * batches of it), then each in its turn, from 0 on, nothing else of the lane in between. Rows are kept until then. */
+uint32_t rdn_ahead_look(struct redan_lane *, uint32_t event, const uint8_t *rows, size_t stride, uint32_t n);
+void rdn_ahead_judge(struct redan_lane *, uint32_t event, const uint8_t *rows, size_t stride, uint32_t i, redan_verdict *ret);
 /* An event that feeds nothing and that no rule fires for: the verdict alone. */
 void rdn_judge_quiet(struct redan_lane *, int64_t ts, int64_t now, redan_verdict *ret);
 /* What the calls of redan.h share. An engine's event id as index of the rule set's event table, or -1. */

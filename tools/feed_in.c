@@ -3,6 +3,7 @@
 #include "tools/feed_in.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 bool feed_open(struct feed *d, const struct args *a, const char *path, struct rdn_syms *syms) {
     const char *format = args_value(a, "--format"), *map = args_value(a, "--map");
@@ -22,6 +23,11 @@ bool feed_open(struct feed *d, const struct args *a, const char *path, struct rd
     if (!d->f)
         return usage("%s: %s", path, strerror(errno)), false;
     return true;
+}
+
+bool feed_is_file(const struct feed *d) {
+    struct stat st;
+    return fstat(fileno(d->f), &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void feed_close(struct feed *d) {

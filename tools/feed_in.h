@@ -21,6 +21,7 @@ struct feed {
 /* Opens EVENTS (NULL: standard input) in the format the options ask for. False after a message. */
 bool feed_open(struct feed *, const struct args *, const char *path, struct rdn_syms *);
 void feed_close(struct feed *);
+bool feed_is_file(const struct feed *);                  /* all of it is there already */
 /* What names mean from now on. False after a message: the map does not fit the rules. */
 bool feed_rules(struct feed *, const struct rdn_ir *);
 /* True unless at the end: fetches the next line, so that a swap can act before it is read. */

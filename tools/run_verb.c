@@ -16,7 +16,7 @@ struct run {
     struct feed feed;
     struct rdn_buf out;
     uint64_t bad;
-    bool full, quiet;
+    bool full, quiet, ahead;
 };
 
 /* ---- set-up ---- */
@@ -191,6 +191,15 @@ static void bad_line(struct run *r, const char *why) {
     end_line(r);
 }
 
+static void tell(void *ctx, redan_lane *lane, uint32_t event, const redan_verdict *v) {
+    struct run *r = ctx;
+    if (r->quiet)
+        return;
+    rdn_answer_decision(&r->out, lane, v, r->stream.n, stream_ir(&r->stream)->events[event].name, r->full);
+    end_line(r);
+}
+static void catch_up(struct run *r) { stream_release(&r->stream, tell, r); }
+
 /* The last swap that was asked for before input line `line`. */
 static bool swap_before(struct run *r, uint64_t line) {
     redan_ruleset *rs = NULL;
@@ -200,6 +209,7 @@ static bool swap_before(struct run *r, uint64_t line) {
             rs = r->swaps[i].rs;
     if (!rs)
         return true;
+    catch_up(r);
     if (stream_swap(&r->stream, rs, &err) < 0 || !feed_rules(&r->feed, rs->ir)) {
         if (err.code)
             print_error(&err);
@@ -213,6 +223,11 @@ static bool swap_before(struct run *r, uint64_t line) {
 static void take_line(struct run *r) {
     static struct rdn_line l;                            /* 9 KiB; one stream a process */
     feed_read(&r->feed, &l);
+    if (l.kind == RDN_LINE_EVENT && r->ahead && stream_wait(&r->stream, l.index, l.row))
+        return;
+    catch_up(r);
+    if (l.kind == RDN_LINE_EVENT && r->ahead && stream_wait(&r->stream, l.index, l.row))
+        return;
     if (l.kind == RDN_LINE_EMPTY)
         return;
     if (l.kind == RDN_LINE_BAD) {
@@ -227,10 +242,7 @@ static void take_line(struct run *r) {
     }
     redan_verdict v;
     redan_lane *lane = stream_judge(&r->stream, l.index, l.row, false, &v);
-    if (r->quiet)
-        return;
-    rdn_answer_decision(&r->out, lane, &v, r->stream.n, stream_ir(&r->stream)->events[l.index].name, r->full);
-    end_line(r);
+    tell(r, lane, l.index, &v);
 }
 
 static int run_stream(struct run *r) {
@@ -238,6 +250,7 @@ static int run_stream(struct run *r) {
     progress_start(&bar, &r->args, "events", 0);
     r->full = args_flag(&r->args, "--full");
     r->quiet = args_flag(&r->args, "--quiet");
+    r->ahead = feed_is_file(&r->feed);                   /* whoever writes to a pipe may wait for an answer before the next line */
     while (feed_fetch(&r->feed)) {
         if (!swap_before(r, r->feed.lines))
             return EXIT_FINDINGS;
@@ -245,6 +258,7 @@ static int run_stream(struct run *r) {
         if (r->feed.lines % 4096 == 0)
             progress_step(&bar, r->feed.lines);
     }
+    catch_up(r);
     progress_end(&bar);
     if (args_flag(&r->args, "--state")) {
         rdn_answer_state(&r->out, r->stream.lanes[0]);

@@ -65,6 +65,34 @@ redan_lane *stream_judge(struct stream *s, uint32_t event, const uint8_t *row, b
     return s->lanes[0];
 }
 
+bool stream_wait(struct stream *s, uint32_t event, const uint8_t *row) {
+    uint32_t size = stream_ir(s)->events[event].size;
+    bool may = s->nlanes == 1 && size <= STREAM_ROW_BYTES && s->lanes[0]->b->ahead.mask[event] && (!s->queued || s->event == event) && s->queued < STREAM_ROWS;
+    if (!may)
+        return false;
+    s->event = event;
+    memcpy(s->rows + (size_t)s->queued++ * size, row, size);
+    return true;
+}
+void stream_release(struct stream *s, stream_told *told, void *ctx) {
+    uint32_t n = s->queued, size = n ? stream_ir(s)->events[s->event].size : 0;
+    uint32_t looked = n ? rdn_ahead_look(s->lanes[0], s->event, s->rows, size, n) : 0;
+    s->queued = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        redan_verdict v;
+        redan_lane *l = s->lanes[0];
+        if (i < looked) {
+            rdn_ahead_judge(l, s->event, s->rows, size, i, &v);
+            s->high_water = l->high_water;
+            s->has_high_water = true;
+            s->n++;
+        } else {
+            l = stream_judge(s, s->event, s->rows + (size_t)i * size, false, &v);
+        }
+        told(ctx, l, s->event, &v);
+    }
+}
+
 void stream_finish(redan_lane *l, uint32_t event, const redan_verdict *v) { rdn_judge_accept(l, event, v); }
 
 int stream_swap(struct stream *s, redan_ruleset *rs, redan_error *reterr) {
