@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "bench/batch.h"
+#include "bench/batches.h"
 #include "bench/peers/gcc_peer.h"
 #include "bench/rule_sets.h"
 #include "dsl/dsl.h"

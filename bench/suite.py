@@ -24,6 +24,8 @@ BEST_OF = 3
 DUELS = (('random', 10), ('random', 100), ('random', 1000), ('rare', 100), ('keyed', 100))
 RULE_PEERS = ('numba', 'numpy', 'luajit', 'exprtk', 'zen-engine', 'common-expression-language', 'rule-engine', 'cel-python')
 BATCH = ('numba', 'numpy')                               # get all their events at once
+BATCHES = (('columns', 10), ('columns', 100), ('columns', 1000), ('structs', 10), ('structs', 100))
+BATCH_PEERS = {'columns': ('numba', 'numpy'), 'structs': ('numba',)}     # 1,000 rules are not compiled for minutes
 
 
 def lobster():
@@ -121,8 +123,8 @@ def peers(r):
                 r.figure(f'rules/{name}/{size}', min(own.ask('slice')['ns'] for _ in range(duel.ROUNDS)), 'ns')
 
 
-def rules_duel(r, own, p, row, folder):
-    cmd = [p.python or sys.executable, RULES_PEER, p.name, folder, p.bin / p.name]
+def rules_duel(r, own, p, row, folder, played=None):
+    cmd = [p.python or sys.executable, RULES_PEER, played or p.name, folder, p.bin / p.name]
     try:
         with duel.Player(cmd) as player:
             form = player.hello['form']
@@ -135,6 +137,27 @@ def rules_duel(r, own, p, row, folder):
     row['ok'] = duel.same_answers(folder / 'own.bin', folder / 'peer.bin', events, (row['rules'] + 63) // 64)
     row['hash'] = hashlib.blake2b((folder / 'peer.bin').read_bytes(), digest_size=8).hexdigest()
     r.row(row)
+
+
+# ---- batches ----
+def batch(r):
+    """The same rules on many events at once: columns, and structs of 128 bytes; AVX-512 where the processor has it, and AVX2."""
+    for form, size in BATCHES[:1] if r.tiny else BATCHES:
+        for vectors in ('avx2',) if r.tiny else ('avx512', 'avx2'):
+            with tempfile.TemporaryDirectory(prefix='redan-bench-') as d, duel.Player(
+                    ['env', f'REDAN_JIT_VECTORS={vectors}', r.path('rules'), '--serve', d, '--set', 'random', '--rules', size, '--backend', 'x64v',
+                     '--batch', form]) as own:
+                batch_duels(r, own, form, vectors, size, pathlib.Path(d))
+
+
+def batch_duels(r, own, form, vectors, size, folder):
+    if own.hello['batch'] != vectors:
+        r.skip(f'batch/{form}-{vectors}: this processor has {own.hello["batch"]}')
+        return
+    r.figure(f'batch/{form}-{vectors}/{size}', min(own.ask('slice')['ns'] for _ in range(duel.ROUNDS)), 'ns')
+    for p in filter(None, map(r.peer, BATCH_PEERS[form] if size <= 100 else ())):
+        row = {'bench': 'batch', 'schema': 1, 'set': f'{form}-{vectors}', 'rules': size, 'executor': own.hello['executor']}
+        rules_duel(r, own, p, row, folder, p.name if form == 'columns' else f'{p.name}-{form}')
 
 
 # ---- from text to running code ----
@@ -283,6 +306,6 @@ def kernel_duel(r, own, p, player):
     r.row(row)
 
 
-BENCHES = {'rules': rules, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed,
+BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed,
            'windows': windows}
 

@@ -187,6 +187,42 @@ static int judge(struct check *k, uint32_t e, unsigned nth, struct share of, red
     return 0;
 }
 
+/* Some events as one batch: the answers of the code for single events, which has been compared. */
+static int check_batch(struct check *k, struct rdn_arena *a, uint32_t e, redan_error *reterr) {
+    enum { ROWS = 19 };                                  /* two blocks and some */
+    const struct rdn_event *ev = &k->ir->events[e];
+    const uint64_t *mask = rdn_exec_batch_rules(k->prog, e);
+    uint32_t words = (ev->nrules + 63) / 64;
+    int64_t now[ROWS];
+    uint8_t mark[ROWS], *rows = rdn_arena_alloc(a, (size_t)ROWS * ev->size), *event = k->event;
+    struct rdn_batch b = {.event = e, .n = ROWS, .now = now, .rows = rows, .stride = ev->size, .fired = rdn_new_n(a, uint64_t, (size_t)ROWS * words), .mark = mark};
+    for (unsigned i = 0; mask && i < ROWS; i++) {
+        k->event = rows + (size_t)i * ev->size;
+        fill_event(k, ev, i % 2 ? EDGES : i / 2);        /* one lane's edge beside another's plain values */
+        memcpy(&now[i], k->event, 8);
+    }
+    k->event = event;
+    if (mask)
+        rdn_exec_batch(k->frame, &b);
+    for (unsigned i = 0; mask && i < ROWS; i++) {
+        rdn_exec_begin(k->frame, e, rows + (size_t)i * ev->size, now[i], now[i]);
+        rdn_run_rules(k->frame, RDN_EARLY);
+        for (uint32_t w = 0; w < words && !mark[i]; w++) {
+            uint64_t bad = (b.fired[i * words + w] ^ rdn_frame_head(k->frame)->fired[w]) & mask[w];
+            if (bad)
+                return rdn_fail(reterr, NOSUP, "R2105", "%s and its batches differ on rule %s", k->prog->impl->name,
+                                k->ir->rules[ev->rules[w * 64 + (unsigned)__builtin_ctzll(bad)]].name);
+        }
+    }
+    return 0;
+}
+static int check_batches(struct check *k, struct rdn_arena *a, redan_error *reterr) {
+    int rc = 0;
+    for (uint32_t e = 0; rc == 0 && e < k->ir->nevents; e++)
+        rc = check_batch(k, a, e, reterr);
+    return rc;
+}
+
 static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
     int64_t end = rdn_mono_ns() + (int64_t)budget_us * 1000;
     const struct rdn_unit *u = k->prog->x;
@@ -233,6 +269,8 @@ int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr
         rc = rdn_frame_open(p, &helpers, k, params, p->mem, &k->frame, reterr);
         if (!rc)
             rc = check_all(k, budget_us, reterr);
+        if (!rc)
+            rc = check_batches(k, &a, reterr);
     }
     if (kept)
         rdn_frame_close(kept->frame);

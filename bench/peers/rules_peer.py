@@ -159,6 +159,32 @@ def numba(rules, events):
         yield form, loop(form)
 
 
+def numba_structs(rules, events):
+    """Loops over an array of structs, as a program has its events when nobody made columns of them."""
+    import numba as nb
+    import numpy as np
+    kinds = {'account': 'i8', 'symbol': 'u4', 'side': 'u1'}
+    at = {f: o for f, o in zip(FIELDS, (8, 16, 24, 32, 40, 44, *range(48, 128, 8)))}
+    form_of = np.dtype({'names': list(FIELDS), 'formats': [kinds.get(f, 'f8') for f in FIELDS], 'offsets': [at[f] for f in FIELDS], 'itemsize': ROW.size})
+    rows_of = np.frombuffer(b''.join(ROW.pack(*e) for e in events), dtype=form_of)
+
+    def loop(form):
+        env = {'np': np}
+        text = re.sub(r'(\w+)\[i\]', lambda m: f'e.{m[1]}' if m[1] in FIELDS else m[0], numba_source(rules, form))
+        text = text.replace(', '.join(FIELDS), 'rows').replace('for i in range(a, b):', 'for i in range(a, b):\n        e = rows[i]')
+        exec(text, env)                                      # pylint: disable=exec-used
+        judge = nb.njit(boundscheck=False, error_model='numpy')(env['judge'])
+        out = np.zeros((len(events), (len(rules) + 63) // 64), np.uint64)
+
+        def run(a, b):
+            judge(a, b, out, rows_of)
+            return out[a:b]
+        run(0, 1)                                            # compiles
+        return run
+    for form in ('flat', 'branchy'):
+        yield form, loop(form)
+
+
 LUA = '''-- written by rules_peer.py
 local ffi, bit = require("ffi"), require("bit")
 ffi.cdef[[typedef struct { int64_t ts; double price, qty, notional; int64_t account; uint32_t symbol; uint8_t side, pad[3];
@@ -268,7 +294,7 @@ class Game:
 
 
 PEERS = {'zen-engine': zen_engine, 'common-expression-language': common_expression_language, 'cel-python': cel_python,
-         'rule-engine': rule_engine, 'numpy': numpy, 'numba': numba}
+         'rule-engine': rule_engine, 'numpy': numpy, 'numba': numba, 'numba-structs': numba_structs}
 PROGRAMS = {'luajit': luajit, 'exprtk': exprtk}      # this program becomes another one
 
 
@@ -278,7 +304,7 @@ def main():
     if name in PROGRAMS:
         PROGRAMS[name](rules, folder)
     events = list(ROW.iter_unpack((folder / 'events.bin').read_bytes()))
-    if name not in ('numpy', 'numba'):
+    if name not in ('numpy', 'numba', 'numba-structs'):
         events = events[:ANSWERS]                        # dictionaries and contexts take memory
     from_s = time.perf_counter()
     forms = list(PEERS[name](rules, events))

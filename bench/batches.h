@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.h: the events of bench-rules as batches: structs as they are, or one array a field. */
-#ifndef RDN_BENCH_BATCH_H
-#define RDN_BENCH_BATCH_H
+ * batches.h: the events of bench-rules as batches: structs as they are, or one array a field. */
+#ifndef RDN_BENCH_BATCHES_H
+#define RDN_BENCH_BATCHES_H
 #include <stdbool.h>
 #include "bench/rule_sets.h"
 #include "jit/exec.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch.c: see batch.h. */
-#include "bench/batch.h"
+ * batches.c: see batches.h. */
+#include "bench/batches.h"
 #include <stdlib.h>
 #include <string.h>
 
