@@ -306,6 +306,6 @@ def kernel_duel(r, own, p, player):
     r.row(row)
 
 
-BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale, 'cards': cards, 'keyed': keyed,
-           'windows': windows}
+BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
+           'cards': cards, 'keyed': keyed, 'windows': windows}
 
