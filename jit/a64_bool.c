@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * a64_bool.c: truth values: f64 comparisons as masks in d registers, all others in bit 0 of a general register (a64_gen.h). */
 #include "jit/a64_gen.h"
+#include "jit/faults.h"
 
 /* ---- clauses ---- */
 struct a64_clause a64_clause_begin(struct a64_gen *g) {
@@ -56,10 +57,10 @@ static unsigned float_cmp(struct a64_gen *g, rdn_pid p) {
     float_sides(g, n, false, &l, &r);
     unsigned d = a64_owned(l) ? l : a64_owned(r) ? r : a64_fpr(g);
     if (n->op == RDN_OP_LT || n->op == RDN_OP_LE)
-        a_mask(&g->b, n->op == RDN_OP_LT ? A_FCMGT : A_FCMGE, d, r, l);
+        a_mask(&g->b, n->op == RDN_OP_LT || rdn_fault(A64_MASK_LE) ? A_FCMGT : A_FCMGE, d, r, l);
     else
         a_mask(&g->b, A_FCMEQ, d, l, r);
-    if (n->op == RDN_OP_NE)
+    if (n->op == RDN_OP_NE && !rdn_fault(A64_MASK_NE))
         a_vnot(&g->b, d, d);
     if (d == l)
         a64_ffree(g, r);

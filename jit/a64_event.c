@@ -4,6 +4,7 @@
  * Layout in the buffer: constants, growing down to .low; then the functions, 64-byte aligned: hot part, ret, stubs. A conditional
  * jump reaches 1 MiB, so a function longer than ISLAND has stubs between its conditions, too. */
 #include "jit/a64_gen.h"
+#include "jit/faults.h"
 
 enum { POOL_SPARE = 64 * 8, ISLAND = 1 << 19 };
 
@@ -48,7 +49,7 @@ static void taint_now(struct a64_gen *g, bool is_set, uint32_t target) {
     struct a64_mem first = a_at(A64_BLOCK, rdn_block_taint(g->pl));
     const uint64_t *set = is_set ? g->pl->deps + (size_t)target * g->pl->dep_words : NULL;
     for (uint32_t w = 0; w < g->pl->dep_words; w++) {
-        uint64_t bits = set ? set[w] : target / 64 == w ? 1ull << target % 64 : 0;
+        uint64_t bits = set ? set[w] : target / 64 == w ? 1ull << (target ^ rdn_fault(A64_TAINT_RULE)) % 64 : 0;
         if (bits)
             or_imm(g, a_at(first.base, first.disp + 8 * w), bits);
     }
@@ -60,7 +61,7 @@ static void cold_stub(struct a64_gen *g, struct a64_stub s) {
     fresh(g);
     g->target_is_set = s.is_set;
     g->target = s.target;
-    g->gfree &= ~(s.live | 1u << s.dest);
+    g->gfree &= ~(rdn_fault(A64_COLD_LIVE) ? 0 : s.live | 1u << s.dest);
     a64_wide_compare(g, s.node, s.dest);
     if (g->taint != A64_NONE)
         g->stubs.v[g->taint].resume = a_pos(&g->b);
@@ -146,7 +147,7 @@ static void load_pins(struct a64_gen *g, const struct rdn_pgroup *gr, bool on) {
 /* x - x is 0 for finite x and NaN for others: one sum and one jump for all inputs. */
 static void finite_test(struct a64_gen *g, const struct rdn_pgroup *gr) {
     struct a64_buf *b = &g->b;
-    for (uint32_t i = 0; i < gr->ninputs; i++) {
+    for (uint32_t i = 0; i + rdn_fault(A64_FINITE_LAST) < gr->ninputs; i++) {
         unsigned x = a64_f64(g, g->pl->inputs.v[gr->input + i].pid), d = i ? 7 : 6;
         a_fff(b, A_FSUB, d, x, x);
         if (i)
@@ -242,6 +243,8 @@ static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, ui
     fresh(g);
     rdn_mark(g->arena, &g->marks, at, RDN_MARK_ALL);
     a_enter(&g->b);
+    if (rdn_fault(A64_CALLEE_SAVED))
+        a_mov_ri(&g->b, 19, 0);
     load_pins(g, gr, true);
     finite_test(g, gr);
     if (!i || i == A64_NONE)

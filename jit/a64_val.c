@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * a64_val.c: numbers in registers: leaves, constants, arithmetic, guards (a64_gen.h). */
 #include "jit/a64_gen.h"
+#include "jit/faults.h"
 
 /* ---- registers ---- */
 static unsigned take(struct a64_gen *g, uint32_t *free) {
@@ -63,9 +64,9 @@ void a64_jump_cold(struct a64_gen *g, enum a_cc cc) {
         jump_stub(g, cc, &g->cold, A64_COLD);
 }
 static void guard(struct a64_gen *g, const struct rdn_pnode *n, enum a_cc cc) {
-    if (n->type == RDN_TY_D64)
+    if (n->type == RDN_TY_D64 && !rdn_fault(A64_GUARD_DEC))
         a64_jump_cold(g, cc);
-    else
+    else if (n->type != RDN_TY_D64 && !rdn_fault(A64_GUARD_INT))
         a64_jump_taint(g, cc);
 }
 
@@ -100,7 +101,7 @@ bool a64_load_leaf(struct a64_gen *g, rdn_pid p, unsigned *ret) {
     if (is_const)
         a64_const(g, *ret, (uint64_t)n->lo);
     else                                                 /* of 4 bytes: a date is signed, a sym is not */
-        a_mem(&g->b, size == 8 ? A_LDR : size == 1 ? A_LDRB : n->lo < 0 ? A_LDRSW : A_LDR_W, *ret, m);
+        a_mem(&g->b, size == 8 ? A_LDR : size == 1 ? A_LDRB : n->lo < 0 && !rdn_fault(A64_LOAD_DATE) ? A_LDRSW : A_LDR_W, *ret, m);
     return true;
 }
 unsigned a64_second(struct a64_gen *g, rdn_pid p) {
@@ -142,12 +143,12 @@ static unsigned int_binary(struct a64_gen *g, const struct rdn_pnode *n) {
 /* sdiv never traps. 0 and -1 as divisors are interp's where the planner could not rule them out. */
 static unsigned divide(struct a64_gen *g, const struct rdn_pnode *n) {
     unsigned a = a64_int(g, n->a), s = a64_second(g, n->b);
-    if (n->flags & RDN_P_GUARD) {
+    if ((n->flags & RDN_P_GUARD) && !rdn_fault(A64_DIV_GUARD)) {
         a_rri(&g->b, A_ADD_I, A64_TMP, s, 1);            /* is 0 or 1: unsigned below 2 */
         a_cmp_i(&g->b, A64_TMP, 2);
         a64_jump_taint(g, A_LO);
     }
-    if (n->op == RDN_OP_DIV) {
+    if ((n->op == RDN_OP_DIV) != rdn_fault(A64_DIV_RESULT)) {
         a_rrr(&g->b, A_SDIV, a, a, s);
     } else {
         a_rrr(&g->b, A_SDIV, A64_TMP, a, s);
@@ -163,7 +164,7 @@ static unsigned int_minmax(struct a64_gen *g, const struct rdn_pnode *n) {
     for (uint32_t i = 1; i < n->b; i++) {
         unsigned s = a64_second(g, v[i]);
         a_cmp(&g->b, s, r);
-        a_csel(&g->b, r, s, r, n->op == RDN_OP_MIN ? A_LT : A_GT);
+        a_csel(&g->b, r, s, r, n->op != RDN_OP_MIN ? A_GT : rdn_fault(A64_MIN_UNSIGNED) ? A_LO : A_LT);
         a64_gfree(g, s);
     }
     return r;
@@ -171,7 +172,7 @@ static unsigned int_minmax(struct a64_gen *g, const struct rdn_pnode *n) {
 static unsigned int_select(struct a64_gen *g, const struct rdn_pnode *n) {
     unsigned yes = a64_int(g, n->b), no = a64_int(g, n->c), c = a64_bool(g, n->a);
     a_tst1(&g->b, c);
-    a_csel(&g->b, yes, yes, no, A_NE);
+    a_csel(&g->b, yes, yes, no, rdn_fault(A64_SELECT_ARMS) ? A_EQ : A_NE);
     a64_gfree(g, no);
     a64_gfree(g, c);
     return yes;
@@ -186,7 +187,8 @@ static unsigned f64_to_int(struct a64_gen *g, const struct rdn_pnode *n) {
     a_fcvtzs(&g->b, r, x);
     a_rrr_shift(&g->b, A_EOR, A64_TMP, r, r, A_ASR, 63);
     a_cmn_i(&g->b, A64_TMP, 1);                          /* overflows for max and for what stands in for min */
-    a64_jump_taint(g, A_VS);
+    if (!rdn_fault(A64_F2I_RANGE))
+        a64_jump_taint(g, A_VS);
     a64_ffree(g, x);
     return r;
 }
@@ -202,12 +204,13 @@ static unsigned int_unary(struct a64_gen *g, const struct rdn_pnode *n) {
         a_rrr(&g->b, A_SUBS, A64_TMP, A_ZR, r);
         if (n->flags & RDN_P_GUARD)
             guard(g, n, A_VS);
-        a_csel(&g->b, r, r, A64_TMP, A_MI);              /* the negated one is negative: the value itself */
+        a_csel(&g->b, r, r, A64_TMP, rdn_fault(A64_ABS) ? A_PL : A_MI);              /* the negated one is negative: the value itself */
     } else if (n->op == RDN_OP_RESCALE) {
         const struct rdn_pnode *a = a64_node(g, n->a);
         uint64_t k = (uint64_t)rdn_pow10(n->scale - (a->type == RDN_TY_D64 ? a->scale : 0u));
         if (k == 1)
             return r;
+        k /= rdn_fault(A64_RESCALE) ? 10 : 1;
         a64_const(g, A_A0, k);
         multiply(g, n, r, r, A_A0);
     }
@@ -287,7 +290,7 @@ static unsigned f64_minmax(struct a64_gen *g, const struct rdn_pnode *n) {
         }
         unsigned d = result(g, acc, x);
         a_fcmp(&g->b, x, acc);
-        a_fcsel(&g->b, d, x, acc, n->op == RDN_OP_MIN ? A_MI : A_GT);
+        a_fcsel(&g->b, d, x, acc, n->op != RDN_OP_MIN ? A_GT : rdn_fault(A64_FMIN_EQUAL) ? A_LS : A_MI);
         acc = d;
     }
     return acc;

@@ -3,6 +3,7 @@
  *
  * A value is a pair of registers. A product needs one factor of 64 bits; anything beyond that, and 128-bit overflow, taints. */
 #include "jit/a64_gen.h"
+#include "jit/faults.h"
 
 /* ---- which ---- */
 static bool narrow(const struct a64_gen *g, rdn_pid p) {
@@ -62,7 +63,7 @@ static struct pair wide_sum(struct a64_gen *g, const struct rdn_pnode *n) {
     bool add = n->op == RDN_OP_ADD;
     struct pair l = wide_value(g, n->a), r = wide_value(g, n->b);
     a_rrr(&g->b, add ? A_ADDS : A_SUBS, l.lo, l.lo, r.lo);
-    a_rrr(&g->b, add ? A_ADCS : A_SBCS, l.hi, l.hi, r.hi);
+    a_rrr(&g->b, add ? rdn_fault(A64_WIDE_CARRY) ? A_ADDS : A_ADCS : A_SBCS, l.hi, l.hi, r.hi);
     a64_jump_taint(g, A_VS);
     drop(g, r);
     return l;
@@ -70,7 +71,8 @@ static struct pair wide_sum(struct a64_gen *g, const struct rdn_pnode *n) {
 static struct pair wide_product(struct a64_gen *g, const struct rdn_pnode *n) {
     struct pair l = wide_value(g, n->a), r = wide_value(g, n->b);
     a_rrr_shift(&g->b, A_SUBS, A_ZR, r.hi, r.lo, A_ASR, 63);     /* the second one must fit 64 bits */
-    a64_jump_taint(g, A_NE);
+    if (!rdn_fault(A64_WIDE_SECOND))
+        a64_jump_taint(g, A_NE);
     times(g, l, r.lo);
     drop(g, r);
     return l;
@@ -119,12 +121,12 @@ void a64_wide_compare(struct a64_gen *g, rdn_pid cmp, unsigned dest) {
     struct pair l = wide_value(g, n->a), r = wide_value(g, n->b);
     if (equal) {
         a_cmp(&g->b, l.lo, r.lo);
-        a_ccmp(&g->b, l.hi, r.hi, 0, A_EQ);
+        a_ccmp(&g->b, l.hi, rdn_fault(A64_WIDE_EQ) ? l.hi : r.hi, 0, A_EQ);
         a_cset(&g->b, dest, n->op == RDN_OP_EQ ? A_EQ : A_NE);
     } else if (n->op == RDN_OP_LT) {                     /* a < b: a - b is negative */
         a_cmp(&g->b, l.lo, r.lo);
         a_rrr(&g->b, A_SBCS, A_ZR, l.hi, r.hi);
-        a_cset(&g->b, dest, A_LT);
+        a_cset(&g->b, dest, rdn_fault(A64_WIDE_LT) ? A_LO : A_LT);
     } else {                                             /* a <= b: b - a is not */
         a_cmp(&g->b, r.lo, l.lo);
         a_rrr(&g->b, A_SBCS, A_ZR, r.hi, l.hi);

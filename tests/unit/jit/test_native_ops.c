@@ -5,7 +5,7 @@
  * callee-saved registers, stack, floating-point mode, upper halves clear, nothing touched outside row and block.
  *
  * test_native_ops           everything
- * test_native_ops --every N   one in N cases, others every day
+ * test_native_ops --every N [FIRST]   one in N cases, others every day if not told which is the first
  * test_native_ops --bench   ns of each operation and place, above a rule that reads a bool
  *
  * In a build with -Djit_faults=true this is what must find every planted fault (jit/faults.def). */
@@ -410,10 +410,9 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     bench_close(&k);
 }
 
-static unsigned every = 1;
+static uint64_t every = 1, nth;
 static void test_ops(void **state) {
     (void)state;
-    uint64_t nth = (uint64_t)time(NULL) / 86400;
     for each(i, ops) {
         const struct opcase *o = &ops[i];
         unsigned n = (unsigned)strlen(o->args);
@@ -615,7 +614,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_fp_mode), cmocka_unit_test(test_selfcheck_finds),
                                        cmocka_unit_test(test_no_executable_memory), cmocka_unit_test(test_forked_child)};
     if (argc > 2 && !strcmp(argv[1], "--every"))
-        every = (unsigned)atoi(argv[2]);
+        every = strtoull(argv[2], NULL, 10), nth = argc > 3 ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL) / 86400;
     int rc = argc > 1 && !strcmp(argv[1], "--bench") ? bench() : cmocka_run_group_tests(tests, NULL, NULL);
     rdn_syms_close(syms);
     return rc;
