@@ -15,6 +15,9 @@ void *rdn_vec_grow(struct rdn_arena *, void *v, uint32_t n, uint32_t *cap, size_
 /* Room for n elements, so that a growing array leaves nothing behind. */
 #define rdn_reserve(arena, vec, many)                                                                \
     ((vec)->cap < (many) ? ((vec)->v = rdn_vec_room((arena), (vec)->v, (vec)->n, (many), sizeof *(vec)->v), (vec)->cap = (many)) : 0)
+/* Moves the array to an arena, exactly as long as it is. */
+#define rdn_settle(arena, vec) \
+    ((vec)->v = rdn_vec_room((arena), (vec)->v, (vec)->n, (vec)->n, sizeof *(vec)->v), (vec)->cap = (vec)->n)
 #define rdn_push(arena, vec)                                                                         \
     ((vec)->n == (vec)->cap                                                                          \
          ? ((vec)->v = rdn_vec_grow((arena), (vec)->v, (vec)->n, &(vec)->cap, sizeof *(vec)->v), 0)  \

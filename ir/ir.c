@@ -271,19 +271,12 @@ static void list_checked(struct rdn_ir *ir, struct rdn_event *ev) {
 }
 
 /* The grown arrays leave the work arena. */
-static void *exact(struct rdn_ir *ir, const void *v, uint32_t n, uint32_t *cap, size_t size) {
-    void *p = rdn_arena_alloc(ir->arena, n * size);
-    if (n)
-        memcpy(p, v, n * size);
-    *cap = n;
-    return p;
-}
 static void move_out(struct rdn_ir *ir) {
-    ir->nodes.v = exact(ir, ir->nodes.v, ir->nodes.n, &ir->nodes.cap, sizeof *ir->nodes.v);
-    ir->ltypes.v = exact(ir, ir->ltypes.v, ir->ltypes.n, &ir->ltypes.cap, sizeof *ir->ltypes.v);
-    ir->args.v = exact(ir, ir->args.v, ir->args.n, &ir->args.cap, sizeof *ir->args.v);
-    ir->spans.v = exact(ir, ir->spans.v, ir->spans.n, &ir->spans.cap, sizeof *ir->spans.v);
-    ir->consts.v = exact(ir, ir->consts.v, ir->consts.n, &ir->consts.cap, sizeof *ir->consts.v);
+    rdn_settle(ir->arena, &ir->nodes);
+    rdn_settle(ir->arena, &ir->ltypes);
+    rdn_settle(ir->arena, &ir->args);
+    rdn_settle(ir->arena, &ir->spans);
+    rdn_settle(ir->arena, &ir->consts);
     ir->work = ir->arena;
     ir->interned = NULL;
 }

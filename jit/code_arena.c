@@ -145,6 +145,7 @@ static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, 
     uint8_t *w = a->rw + at * RDN_CODE_UNIT;
     bool reused = memchr(a->dirty + at, 1, units) != NULL;
     memcpy(w, code, bytes);
+    madvise(w, (bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT * RDN_CODE_UNIT, MADV_DONTNEED);   /* shared pages: only this view lets go of them */
     memset(w + bytes, RDN_CODE_TRAP, units * RDN_CODE_UNIT - bytes);
     memset(a->taken + at, 1, units);
     memset(a->dirty + at, 1, units);

@@ -20,7 +20,7 @@ bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
         if (pl->items.v[i] == p)
             return true;
     n->gather = pl->items.n;                             /* an item has no gather step: its number stands there */
-    rdn_push_val(pl->arena, &pl->items, p);
+    rdn_push_val(pl->grow, &pl->items, p);
     n->flags |= RDN_P_SHARED;
     return true;
 }
@@ -54,11 +54,11 @@ static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct 
         if (same)
             return k;
     }
-    struct rdn_keyplan *k = rdn_push(pl->arena, &pl->keys);
+    struct rdn_keyplan *k = rdn_push(pl->grow, &pl->keys);
     *k = (struct rdn_keyplan){.n = n, .at = pl->parts.n, .place = pl->key_bytes + RDN_KEY_MEMO};
     for (uint32_t i = 0; i < n; i++) {
         k->words += rdn_key_words(types[i]);
-        rdn_push_val(pl->arena, &pl->parts, ((struct rdn_keypart){rdn_plan_operand_of(pl, pids[i]), types[i]}));
+        rdn_push_val(pl->grow, &pl->parts, ((struct rdn_keypart){rdn_plan_operand_of(pl, pids[i]), types[i]}));
     }
     pl->key_bytes = k->place + (uint32_t)offsetof(struct rdn_key, w) + 8 * k->words;
     return pl->keys.n - 1;
@@ -121,7 +121,7 @@ void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
         g = slow;
     at(pl, p)->slot = pl->nslots++;
     at(pl, p)->gather = pl->gathers.n;
-    rdn_push_val(pl->arena, &pl->gathers, g);
+    rdn_push_val(pl->grow, &pl->gathers, g);
 }
 
 static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
@@ -141,7 +141,7 @@ static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
     wp.value = rdn_plan_operand_of(pl, parts[1]);
     wp.span = rdn_plan_operand_of(pl, parts[2]);
     wp.is_float = parts[1] && at(pl, parts[1])->type == RDN_TY_F64;
-    rdn_push_val(pl->arena, &pl->windows, wp);
+    rdn_push_val(pl->grow, &pl->windows, wp);
 }
 
 void rdn_plan_windows(struct rdn_plan *pl, struct rdn_copy *c) {
@@ -161,14 +161,14 @@ static void mark(struct rdn_plan *pl, rdn_pid p) {
     if (n->flags & RDN_P_SLOT) {
         if (n->op == RDN_OP_PARAM) {
             n->slot = pl->nslots++;
-            rdn_push_val(pl->arena, &pl->params, p);
+            rdn_push_val(pl->grow, &pl->params, p);
         } else {
             rdn_plan_gather(pl, p);
         }
         n = at(pl, p);
     }
     if (n->type == RDN_TY_F64 && ((n->flags & RDN_P_SLOT) || n->op == RDN_OP_FIELD))
-        rdn_push_val(pl->arena, &pl->finite, p);
+        rdn_push_val(pl->grow, &pl->finite, p);
     if (n->flags & RDN_P_SLOT)
         return;
     uint32_t k;
@@ -207,7 +207,7 @@ static void choose_shared(struct rdn_plan *pl, struct rdn_arena *tmp) {
             n->flags |= RDN_P_SHARED;
         if (n->flags & RDN_P_SHARED) {
             n->slot = pl->nslots++;
-            rdn_push_val(pl->arena, &pl->shared, p);
+            rdn_push_val(pl->grow, &pl->shared, p);
         }
     }
 }
@@ -297,10 +297,19 @@ static bool drop_interp_slot(struct rdn_plan *pl, rdn_pid p) {
     return true;
 }
 
+static void settle(struct rdn_plan *pl) {
+    struct rdn_arena *a = pl->grow = pl->arena;
+    rdn_settle(a, &pl->nodes), rdn_settle(a, &pl->args), rdn_settle(a, &pl->gathers), rdn_settle(a, &pl->keys), rdn_settle(a, &pl->parts);
+    rdn_settle(a, &pl->windows), rdn_settle(a, &pl->items), rdn_settle(a, &pl->shared), rdn_settle(a, &pl->params), rdn_settle(a, &pl->finite);
+    rdn_settle(a, &pl->clauses), rdn_settle(a, &pl->conds), rdn_settle(a, &pl->inputs), rdn_settle(a, &pl->groups), rdn_settle(a, &pl->late);
+    rdn_settle(a, &pl->indexes), rdn_settle(a, &pl->ladders), rdn_settle(a, &pl->pures);
+}
+
 struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event,
                                 const struct rdn_plan_options *opt) {
     struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
     pl->arena = arena;
+    pl->grow = tmp;
     pl->ir = ir;
     pl->event = event;
     pl->nrules = ir->events[event].nrules;
@@ -324,5 +333,6 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
     struct rdn_choice ch = {.pl = pl, .tmp = tmp, .opt = opt};
     rdn_plan_choose(&ch);
     rdn_plan_groups(&ch);
+    settle(pl);
     return pl;
 }

@@ -134,7 +134,7 @@ struct rdn_pkill { uint32_t word, natoms, set; uint64_t *rules; };
 struct rdn_pgates { uint32_t word, n, group; };
 
 struct rdn_plan {
-    struct rdn_arena *arena;
+    struct rdn_arena *arena, *grow;                      /* where it stays; where its arrays grow until it is made */
     const struct rdn_ir *ir; uint32_t event;
     RDN_VEC(struct rdn_pnode) nodes;                     /* [0] is unused */
     RDN_VEC(rdn_pid) args;

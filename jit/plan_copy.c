@@ -79,7 +79,7 @@ struct rdn_copy *rdn_copy_new(struct rdn_plan *pl, struct rdn_arena *tmp) {
     c->table = rdn_new_n(tmp, uint32_t, c->cap);
     c->scratch = rdn_arena_alloc(tmp, FOLD_SCRATCH);
     if (!pl->nodes.n)
-        rdn_push(pl->arena, &pl->nodes);
+        rdn_push(pl->grow, &pl->nodes);
     mark_constants(c);
     return c;
 }
@@ -134,7 +134,7 @@ static rdn_pid intern(struct rdn_copy *c, const struct rdn_pnode *n) {
                 old->src = n->src;
             return c->table[k];
         }
-    *rdn_push(pl->arena, &pl->nodes) = *n;
+    *rdn_push(pl->grow, &pl->nodes) = *n;
     at(c, pl->nodes.n - 1)->dep = RDN_NO_DEP;
     return c->table[k] = pl->nodes.n - 1;
 }
@@ -148,7 +148,7 @@ static rdn_pid with_args(struct rdn_copy *c, struct rdn_pnode *n, const rdn_pid 
     n->a = was;
     n->b = k;
     for (uint32_t i = 0; i < k; i++)
-        rdn_push_val(pl->arena, &pl->args, args[i]);
+        rdn_push_val(pl->grow, &pl->args, args[i]);
     uint32_t nodes = pl->nodes.n;
     rdn_pid p = intern(c, n);
     if (p < nodes)

@@ -42,17 +42,17 @@ void rdn_plan_add_sets(struct rdn_plan *pl, const uint64_t *sets, uint32_t n) {
 void rdn_plan_cond(struct rdn_choice *c, uint32_t bit, const rdn_pid *v, uint32_t n, rdn_pid without) {
     struct rdn_plan *pl = c->pl;
     rdn_pid first = rdn_plan_jump(c, v, n, without);
-    struct rdn_pcond *k = rdn_push(pl->arena, &pl->conds);
+    struct rdn_pcond *k = rdn_push(pl->grow, &pl->conds);
     *k = (struct rdn_pcond){.bit = bit, .clause = pl->clauses.n, .njumps = first != 0, .dep = RDN_NO_DEP};
     if (first)
-        rdn_push_val(pl->arena, &pl->clauses, first);
+        rdn_push_val(pl->grow, &pl->clauses, first);
     for (uint32_t i = 0; i < n; i++)
         if (v[i] != first && v[i] != without)
-            rdn_push_val(pl->arena, &pl->clauses, v[i]);
+            rdn_push_val(pl->grow, &pl->clauses, v[i]);
     k->nclauses = pl->clauses.n - k->clause;
 }
 uint32_t rdn_plan_close_group(struct rdn_plan *pl, uint32_t first) {
-    rdn_push_val(pl->arena, &pl->groups, ((struct rdn_pgroup){.cond = first, .nconds = pl->conds.n - first}));
+    rdn_push_val(pl->grow, &pl->groups, ((struct rdn_pgroup){.cond = first, .nconds = pl->conds.n - first}));
     return pl->groups.n - 1;
 }
 
@@ -157,7 +157,7 @@ static void inputs_of(struct inputs *in, rdn_pid p) {
     in->seen[p] = in->stamp;
     if (input) {
         in->place[p] = pl->inputs.n;
-        rdn_push_val(pl->arena, &pl->inputs, ((struct rdn_pinput){p, 1}));
+        rdn_push_val(pl->grow, &pl->inputs, ((struct rdn_pinput){p, 1}));
     }
     if (n->flags & RDN_P_SLOT)
         return;
@@ -217,7 +217,7 @@ static void late_of(struct rdn_plan *pl, uint32_t *seen, uint32_t stamp, rdn_pid
     seen[p] = stamp;
     if (n->flags & RDN_P_SLOT) {
         if (n->op != RDN_OP_PARAM && pl->gathers.v[n->gather].late)
-            rdn_push_val(pl->arena, &pl->late, n->gather);
+            rdn_push_val(pl->grow, &pl->late, n->gather);
         return;
     }
     const rdn_pid *v = rdn_pargs(pl, n, &k);

@@ -175,7 +175,7 @@ static void make_index(struct rdn_choice *c, const struct entry *e, uint32_t n) 
         else
             place_key(&x, e[i].key, group);
     }
-    rdn_push_val(pl->arena, &pl->indexes, x);
+    rdn_push_val(pl->grow, &pl->indexes, x);
 }
 static void make_ladder(struct rdn_choice *c, const struct entry *e, uint32_t n) {
     struct rdn_plan *pl = c->pl;
@@ -188,7 +188,7 @@ static void make_ladder(struct rdn_choice *c, const struct entry *e, uint32_t n)
         l.groups[l.n] = key_group(c, e + i, k);
     }
     l.keys[l.n] = INT64_MAX;
-    rdn_push_val(pl->arena, &pl->ladders, l);
+    rdn_push_val(pl->grow, &pl->ladders, l);
 }
 static void make_pure(struct rdn_choice *c, const struct entry *e, uint32_t n) {
     struct rdn_plan *pl = c->pl;
@@ -204,7 +204,7 @@ static void make_pure(struct rdn_choice *c, const struct entry *e, uint32_t n) {
             p.bits[(size_t)s * w + e[i].rule / 64] |= 1ull << e[i].rule % 64;
     }
     p.keys[n] = INT64_MAX;
-    rdn_push_val(pl->arena, &pl->pures, p);
+    rdn_push_val(pl->grow, &pl->pures, p);
 }
 void rdn_plan_tables(struct rdn_choice *c) {
     entries es = {0};
