@@ -74,7 +74,11 @@ struct rdn_copy *rdn_copy_new(struct rdn_plan *pl, struct rdn_arena *tmp) {
     c->tmp = tmp;
     c->memo = rdn_new_n(tmp, rdn_pid, n);
     c->constant = rdn_new_n(tmp, uint8_t, n);
-    for (c->cap = 64; c->cap < n; c->cap *= 2)
+    /* As many nodes as this event's rules have in the rule set: copying adds a few and shares many. */
+    uint32_t share = (uint32_t)((uint64_t)n * (pl->nrules + 1) / (pl->ir->nrules + 1)) + 32;
+    rdn_reserve(pl->grow, &pl->nodes, share);
+    rdn_reserve(pl->grow, &pl->args, share);
+    for (c->cap = 64; c->cap < 2 * share; c->cap *= 2)
         ;
     c->table = rdn_new_n(tmp, uint32_t, c->cap);
     c->scratch = rdn_arena_alloc(tmp, FOLD_SCRATCH);
