@@ -52,6 +52,10 @@ void rdn_program_close(struct rdn_program *);
 void rdn_program_adopt(const struct rdn_program *);      /* each thread, before it judges with it for the first time. [hot] */
 const struct rdn_program_info *rdn_program_info(const struct rdn_program *);
 bool rdn_backend_known(const char *name);
+/* How the rule at a place of an event's list is run: the technique and what it means, the clause it goes by (0: none), how often that
+ * is expected to hold, and the time expected of the rule. False: the executor plans nothing. */
+struct rdn_rule_plan { const char *technique, *doc; rdn_id by; double pass, ns; };
+bool rdn_program_rule_plan(const struct rdn_program *, uint32_t event, uint32_t at, struct rdn_rule_plan *ret);
 
 enum rdn_phase { RDN_EARLY, RDN_LATE };
 struct rdn_frame_head {                                  /* first member of struct rdn_frame; the lane reads and writes it */

@@ -31,3 +31,18 @@ void rdn_native_close(struct rdn_program *p) {
     p->x = NULL;
 }
 int rdn_native_frame_open(struct rdn_frame *f, redan_error *reterr) { return rdn_run_open(f, f->prog->x, reterr); }
+
+bool rdn_program_rule_plan(const struct rdn_program *p, uint32_t event, uint32_t at, struct rdn_rule_plan *ret) {
+    static const char *const how[][2] = {
+#define TECHNIQUE(name, text, doc) { text, doc },
+#include "jit/technique.def"
+#undef TECHNIQUE
+    };
+    const struct rdn_unit *u = p->x;
+    if (!u)
+        return false;
+    const struct rdn_plan *pl = u->events[event].plan;
+    const struct rdn_prule *r = &pl->rules[at];
+    *ret = (struct rdn_rule_plan){how[r->how][0], how[r->how][1], r->by ? pl->nodes.v[r->by].src : 0, (double)r->pass, (double)r->ns};
+    return true;
+}

@@ -156,7 +156,7 @@ def test_suggestions():
     has(run('run', 'x', '--lane', '2').err, 'did you mean --lanes?')
     eq(run('qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq').rc, 2)
     has(run('check', '--colour', 'x').err, 'did you mean --color?')
-    for verb in ('check', 'test', 'fmt', 'run', 'explain', 'cover', 'cost', 'layout', 'hash', 'eval', 'bindgen', 'doc', 'doctor', 'sandbox'):
+    for verb in ('check', 'test', 'fmt', 'run', 'explain', 'cover', 'cost', 'layout', 'hash', 'eval', 'bindgen', 'doc', 'doctor', 'jit', 'sandbox'):
         has(run('help').out, '  ' + verb)
         has(run('help', verb).out, 'usage: redan ' + verb)
 
@@ -641,6 +641,26 @@ def test_doc():
     for part in ('small', 'Order', 'max_qty', 'big', 'many'):
         has(r.out, part)
     assert r.out.startswith('# '), r.out[:40]
+
+
+def test_jit():
+    put('good.rdn', RULES)
+    r = run('jit', 'plan', 'good.rdn')
+    eq(r.rc, 0)
+    for part in ('Order: 2 rules', 'Tick: 1 rule on', 'big ', 'many ', 'show '):
+        has(r.out, part)
+    j = [json.loads(x) for x in run('jit', 'plan', 'good.rdn', '--event', 'Order', '--json').lines]
+    eq([(x['schema'], x['event'], x['rule']) for x in j], [('redan.plan/1', 'Order', 'big'), ('redan.plan/1', 'Order', 'many')])
+    eq({x['technique'] for x in map(json.loads, run('jit', 'plan', 'good.rdn', '--backend', 'interp', '--json').lines)}, {'interp'})
+    many = RULES + ''.join(f'rule k{i} on Tick {{ when v == {i * 7} reject K }}\n' for i in range(50))
+    put('many.rdn', many)
+    j = [json.loads(x) for x in run('jit', 'plan', 'many.rdn', '--event', 'Tick', '--json').lines]
+    if any(x['technique'] != 'interp' for x in j):
+        eq([(x['technique'], x['by']) for x in j if x['rule'] == 'k3'], [('index', 'v == 21')])
+    eq(run('jit', 'dump', 'good.rdn', '--event', 'Order').rc, 0)
+    for args in ((), ('plan',), ('plot', 'good.rdn'), ('plan', 'good.rdn', '--event', 'Odrer'), ('plan', 'good.rdn', '--backend', 'x65')):
+        eq(run('jit', *args).rc, 2, args)
+    eq(run('jit', 'plan', put('bad.rdn', BAD)).rc, 1)
 
 
 def test_doctor():
