@@ -9,7 +9,9 @@ static const char *mask_text(unsigned k, bool zero) {
     static char t[4][16];
     static unsigned i;
     char *o = t[i++ & 3];
-    snprintf(o, sizeof t[0], k ? "{k%u}%s" : "", k, zero && k ? "{z}" : "");
+    o[0] = 0;
+    if (k)
+        snprintf(o, sizeof t[0], "{k%u}%s", k, zero ? "{z}" : "");
     return o;
 }
 #define Z3(name, op, text)                                                                                                                     \
