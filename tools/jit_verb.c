@@ -153,7 +153,7 @@ static int32_t find_event(const struct rdn_ir *ir, const char *name) {
 
 static int show(const struct args *a, const struct rdn_ir *ir, bool dump, int32_t only) {
     struct dump d = { .event = only >= 0 ? ir->events[only].name : NULL };
-    struct rdn_jit_options o = { .arena_bytes = (size_t)64 << 20, .selfcheck_us = 500, .nsinks = 1, .sinks = { { &d, keep, NULL } } };
+    struct rdn_jit_options o = { .arena_bytes = (size_t)64 << 20, .selfcheck_us = 500, .nsinks = dump, .sinks = { { &d, keep, NULL } } };
     const char *backend = args_value(a, "--backend");
     struct rdn_program *p = NULL;
     struct rdn_jit *jit = NULL;
