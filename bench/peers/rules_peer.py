@@ -171,13 +171,13 @@ def numba_structs(rules, events):
     def loop(form):
         env = {'np': np}
         text = re.sub(r'(\w+)\[i\]', lambda m: f'e.{m[1]}' if m[1] in FIELDS else m[0], numba_source(rules, form))
-        text = text.replace(', '.join(FIELDS), 'rows').replace('for i in range(a, b):', 'for i in range(a, b):\n        e = rows[i]')
+        text = text.replace(', '.join(FIELDS), 'rows').replace('range(price.shape[0]):', 'range(rows.shape[0]):\n        e = rows[i]')
         exec(text, env)                                      # pylint: disable=exec-used
         judge = nb.njit(boundscheck=False, error_model='numpy')(env['judge'])
         out = np.zeros((len(events), (len(rules) + 63) // 64), np.uint64)
 
         def run(a, b):
-            judge(a, b, out, rows_of)
+            judge(out[a:b], rows_of[a:b])
             return out[a:b]
         run(0, 1)                                            # compiles
         return run
