@@ -2,7 +2,6 @@
  * pred_exec.c: the executor `table`: the runner with predicates (pred.h) in the place of native code, for batches too. Runs
  * everywhere: no executable memory, nothing that a fork takes away. */
 #include <string.h>
-#include "jit/cpu.h"
 #include "jit/native.h"
 
 /* What a program and a frame keep for batches; by event, p NULL: no batches. */
@@ -103,12 +102,7 @@ static const uint64_t *batch_rules(const struct rdn_program *p, uint32_t event) 
 }
 static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
     const struct rdn_preds *p = preds_of(f->prog, b->event);
-    uint32_t mode = rdn_fpmode_get();
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(RDN_FPMODE);
     p->isa->block(p, &((struct batch_frame *)f->batch)->blocks[b->event], b);
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(mode);
 }
 static void rules_rest(struct rdn_frame *f) {
     if (preds_of(f->prog, f->head.event)->all)
@@ -119,6 +113,6 @@ static void rules_rest(struct rdn_frame *f) {
 
 const struct rdn_exec_impl rdn_exec_table = {
     .name = "table", .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
-    .params_changed = params_changed, .cold_rules = rdn_run_cold_rules, .window = rdn_run_window, .puts = rdn_run_puts, .rules = rdn_run_rules,
+    .params_changed = params_changed, RDN_RUN_ENTRIES,
     .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
 };

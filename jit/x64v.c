@@ -296,9 +296,6 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
         memset(b->mark, 1, b->n);
         return;
     }
-    uint32_t mode = rdn_fpmode_get();
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(RDN_FPMODE);
     struct part p = {b, e, (struct xv_block *)(void *)x->blocks[b->event], 0, 0};
     for (; p.at < b->n; p.at += p.n) {
         p.n = b->n - p.at < e->part ? b->n - p.at : e->part;
@@ -308,8 +305,6 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
         }
         run_part(f, &p);
     }
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(mode);
 }
 static void rules_rest(struct rdn_frame *f) {
     if (((const struct xv_unit *)f->prog->batch)->events[f->head.event].all)
@@ -320,7 +315,6 @@ static void rules_rest(struct rdn_frame *f) {
 
 const struct rdn_exec_impl rdn_exec_x64v = {
     .name = "x64v", .available = available, .emitter = &rdn_x64_emitter, .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
-    .params_changed = params_changed, .window = rdn_run_window, .puts = rdn_run_puts,
-    .rules = rdn_run_rules, .cold_rules = rdn_run_cold_rules,
+    .params_changed = params_changed, RDN_RUN_ENTRIES,
     .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
 };
