@@ -72,7 +72,6 @@ static struct rdn_chunk *map_chunk(size_t size) {
         return NULL;
     madvise(c, size, MADV_HUGEPAGE);                     /* both are wishes: an older kernel faults the pages in one by one */
     madvise(c, size, MADV_POPULATE_WRITE);
-    c->size = size | MAPPED;
     return c;
 }
 static void end_chunk(struct rdn_arena *a, struct rdn_chunk *c) {
@@ -94,11 +93,11 @@ void rdn_arena_fini(struct rdn_arena *a) {
 
 static struct rdn_chunk *new_chunk(struct rdn_arena *a, size_t payload) {
     size_t size = sizeof(struct rdn_chunk) + payload;
-    struct rdn_chunk *c = wants_pages(a, size) ? map_chunk(size) : rdn_realloc(a->mem, NULL, 0, size);
+    bool pages = wants_pages(a, size);
+    struct rdn_chunk *c = pages ? map_chunk(size) : rdn_realloc(a->mem, NULL, 0, size);
     if (!c)
         return NULL;
-    if (!wants_pages(a, size))
-        c->size = size;
+    c->size = pages ? size | MAPPED : size;
     c->next = a->head;
     a->head = c;
     return c;

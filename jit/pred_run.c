@@ -45,6 +45,13 @@ static bool mark_slots(const struct rdn_preds *p, struct rdn_pred_cells *c, cons
             for (uint32_t j = i; j < i + RDN_PRED_LANES; j++)               \
                 t[j] = (test) ? 3 : 0;                                      \
         return;
+#define RUN6(prefix)                                                        \
+    RUN(prefix##LT, x < c[j])                                               \
+    RUN(prefix##LE, x <= c[j])                                              \
+    RUN(prefix##GT, x > c[j])                                               \
+    RUN(prefix##GE, x >= c[j])                                              \
+    RUN(prefix##EQ, x == c[j])                                              \
+    RUN(prefix##NE, x != c[j])
 static void float_run(const struct rdn_pred_step *s, double x, uint8_t *restrict t) {
     const double *restrict c = &s->c->f;
     uint32_t n = s->n;
@@ -53,12 +60,7 @@ static void float_run(const struct rdn_pred_step *s, double x, uint8_t *restrict
         return;
     }
     switch (s->kind) {
-    RUN(RDN_PRED_F_LT, x < c[j])
-    RUN(RDN_PRED_F_LE, x <= c[j])
-    RUN(RDN_PRED_F_GT, x > c[j])
-    RUN(RDN_PRED_F_GE, x >= c[j])
-    RUN(RDN_PRED_F_EQ, x == c[j])
-    RUN(RDN_PRED_F_NE, x != c[j])
+    RUN6(RDN_PRED_F_)
     }
 }
 static void int_run(const struct rdn_pred_step *s, int64_t x, uint8_t undef, uint8_t *restrict t) {
@@ -69,12 +71,7 @@ static void int_run(const struct rdn_pred_step *s, int64_t x, uint8_t undef, uin
         return;
     }
     switch (s->kind) {
-    RUN(RDN_PRED_I_LT, x < c[j])
-    RUN(RDN_PRED_I_LE, x <= c[j])
-    RUN(RDN_PRED_I_GT, x > c[j])
-    RUN(RDN_PRED_I_GE, x >= c[j])
-    RUN(RDN_PRED_I_EQ, x == c[j])
-    RUN(RDN_PRED_I_NE, x != c[j])
+    RUN6(RDN_PRED_I_)
     }
 }
 

@@ -192,19 +192,20 @@ static int check_batch(struct check *k, struct rdn_arena *a, uint32_t e, redan_e
     enum { ROWS = 19 };                                  /* two blocks and some */
     const struct rdn_event *ev = &k->ir->events[e];
     const uint64_t *mask = rdn_exec_batch_rules(k->prog, e);
+    if (!mask)
+        return 0;
     uint32_t words = (ev->nrules + 63) / 64;
     int64_t now[ROWS];
     uint8_t mark[ROWS], *rows = rdn_arena_alloc(a, (size_t)ROWS * ev->size), *event = k->event;
     struct rdn_batch b = {.event = e, .n = ROWS, .now = now, .rows = rows, .stride = ev->size, .fired = rdn_new_n(a, uint64_t, (size_t)ROWS * words), .mark = mark};
-    for (unsigned i = 0; mask && i < ROWS; i++) {
+    for (unsigned i = 0; i < ROWS; i++) {
         k->event = rows + (size_t)i * ev->size;
         fill_event(k, ev, i % 2 ? EDGES : i / 2);        /* one lane's edge beside another's plain values */
         memcpy(&now[i], k->event, 8);
     }
     k->event = event;
-    if (mask)
-        rdn_exec_batch(k->frame, &b);
-    for (unsigned i = 0; mask && i < ROWS; i++) {
+    rdn_exec_batch(k->frame, &b);
+    for (unsigned i = 0; i < ROWS; i++) {
         rdn_exec_begin(k->frame, e, rows + (size_t)i * ev->size, now[i], now[i]);
         rdn_run_rules(k->frame, RDN_EARLY);
         for (uint32_t w = 0; w < words && !mark[i]; w++) {
