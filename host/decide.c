@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * decide.c: from fired and undefined rules to one verdict (LANGUAGE.md 11.3 to 11.6), and the names and messages of the
  * last verdict. rdn_decide is [hot]; redan_message and its kind are asked for after it. */
+#include "base/fpmode.h"
 #include "base/text.h"
 #include "host/host.h"
-#include "jit/cpu.h"
 #include <string.h>
 
 struct tally {                                           /* the winning verdict so far */
@@ -250,12 +250,9 @@ int redan_message(redan_lane *l, uint32_t i, char *buf, size_t cap) {
         return (int)hand_out(b->texts + b->msg_at[i], b->msg_len[i], buf, cap);
     if (!b->src[i].act->has_msg)
         return (int)hand_out("", 0, buf, cap);
-    uint32_t mode = rdn_fpmode_get();                    /* what {…} says is worked out now, in the mode of the decision */
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(RDN_FPMODE);
+    uint32_t mode = rdn_fpmode_enter();                  /* what {…} says is worked out now, in the mode of the decision */
     size_t n = rdn_render(b, b->src[i].act, buf, cap);
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(mode);
+    rdn_fpmode_leave(mode);
     return (int)n;
 }
 

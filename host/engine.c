@@ -5,6 +5,7 @@
  * a lane stores the generation it uses when it adopts, and never touches an older record afterwards. */
 #include "host/host.h"
 #include "base/fault.h"
+#include "base/fpmode.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <string.h>
@@ -252,7 +253,12 @@ int redan_compile(redan_engine *e, const char *name, const char *text, size_t le
     if (!ret || (!text && len))
         return rdn_fail(reterr, INVAL, "", "no text or no place for the rule set");
     int rc = rdn_engine_alive(e, reterr);
-    return rc < 0 ? rc : rdn_ruleset_open(e, name, text, len, c, ret, reterr);
+    if (rc < 0)
+        return rc;
+    uint32_t mode = rdn_fpmode_enter();                  /* constants are folded, tests run, code is compared */
+    rc = rdn_ruleset_open(e, name, text, len, c, ret, reterr);
+    rdn_fpmode_leave(mode);
+    return rc;
 }
 
 void redan_release(redan_ruleset *rs) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * judge.c: one event through the order of LANGUAGE.md 11.2. Everything here is [hot]: no lock, no allocation, no system call
  * (but for the plugins and kernels a rule set declares). */
+#include "base/fpmode.h"
 #include "host/host.h"
-#include "jit/cpu.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,13 +4,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/cpu.h"
 
 #if defined(__x86_64__)
-static bool runs_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-static bool runs_avx512(void) {
-    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw");
-}
+static bool runs_avx2(void) { return !rdn_cpu_lacks(RDN_CPU_AVX2); }
+static bool runs_avx512(void) { return !rdn_cpu_lacks(RDN_CPU_AVX512); }
 #endif
 static bool runs_anywhere(void) { return true; }
 
@@ -34,9 +32,6 @@ static const struct rdn_block *picked = &rdn_block_scalar;
 
 __attribute__((constructor)) static void pick(void) {
     const char *wish = secure_getenv("REDAN_KERNEL_ISA");
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#endif
     for (size_t i = 0; i < ISAS; i++)
         if (isas[i].runs())
             picked = isas[i].block;

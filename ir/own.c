@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * own.c: picks the build of own_math.c that this CPU can run, before main. */
 #include "ir/own.h"
+#include "base/cpu.h"
 
 static const struct rdn_own *picked = &rdn_own_plain;
 
 #if defined(__x86_64__)
 __attribute__((constructor)) static void pick(void) {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
+    if (!rdn_cpu_lacks(RDN_CPU_AVX2))
         picked = &rdn_own_fma;
 }
 #endif

@@ -13,6 +13,8 @@
  *   rdn_exec_value(f, node, &cell)              points, emit fields, message parts, as wanted
  *   rdn_exec_window(f, w, &in)                  accepted windows: all read first, then updated
  *
+ * The thread is in the mode of base/fpmode.h.
+ *
  * After rdn_exec_rules: bit i of f->fired (64 a word) is set when rule event->rules[i] fired, bit i of f->undef when its condition
  * is undefined. Cause and position come from rdn_exec_cause, worked out by interp. */
 #ifndef RDN_EXEC_H

@@ -34,7 +34,7 @@ struct rdn_exec_impl {
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
     uint32_t (*puts)(struct rdn_frame *, bool accepted, uint32_t from);   /* as rdn_exec_puts. NULL: all are left to the caller */
     void (*rules)(struct rdn_frame *, enum rdn_phase);
-    /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and the mode of RDN_FPMODE, and writes the words; it may mark any event it
+    /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and writes the words; it may mark any event it
      * does not like. */
     const uint64_t *(*batch_rules)(const struct rdn_program *, uint32_t event);
     void (*batch)(struct rdn_frame *, const struct rdn_batch *);

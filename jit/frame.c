@@ -2,7 +2,6 @@
  * frame.c: a lane's working memory for one program, and the phases of an event. */
 #include "jit/exec_impl.h"
 #include <string.h>
-#include "jit/cpu.h"
 
 #define NO_EVENT UINT32_MAX
 
@@ -103,13 +102,8 @@ const uint64_t *rdn_exec_batch_rules(const struct rdn_program *p, uint32_t event
 }
 
 void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
-    uint32_t mode = rdn_fpmode_get();
     memset(b->mark, 0, b->n);
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(RDN_FPMODE);
     f->impl->batch(f, b);
-    if (!rdn_fpmode_ok(mode))
-        rdn_fpmode_set(mode);
 }
 
 /* Bits of rules outside batch_rules are nobody's: an executor may leave anything there. */

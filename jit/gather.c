@@ -407,7 +407,7 @@ uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
     const struct rdn_put *first = r->ev->steps.puts[accepted], *p = first + from;
-    if (p->how == RDN_PUT_SLOW || !f->helpers.wput || !rdn_fpmode_ok(r->fp_mode) || !rdn_native_alive(r))
+    if (p->how == RDN_PUT_SLOW || !f->helpers.wput || !rdn_native_alive(r))
         return from;
     rdn_need_inputs(f);
     for (; p->how != RDN_PUT_SLOW; p++) {
@@ -425,13 +425,11 @@ enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_w
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
     const struct rdn_winplan *wp = r->ev->window[window];
-    uint32_t mode = rdn_fp_enter(r);
     enum rdn_enter how;
     bool fast = wp && wp->how == RDN_WIN_FAST && rdn_native_alive(r) && fast_window(f, wp, ret, &how);
     if (!fast) {
         r->counts.windows_interp++;
         how = rdn_interp_window(f, window, ret);
     }
-    rdn_fp_leave(r, mode);
     return how;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "jit/cpu.h"
+#include "base/cpu.h"
 
 /* ---- one event ---- */
 static size_t padded(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -79,13 +79,6 @@ void rdn_preds_block_params(const struct rdn_preds *p, struct rdn_pred_block *b,
 }
 
 /* ---- instruction sets ---- */
-#if defined(__x86_64__)
-static bool has_avx2(void) { return !rdn_cpu_lacks(); }
-static bool has_avx512(void) {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw");
-}
-#endif
 #define ISA(name, has)                                                                                                                  \
     bool rdn_pred_run_##name(const struct rdn_preds *, struct rdn_pred_cells *, const uint8_t *, const uint8_t *, const uint8_t *, uint64_t *); \
     void rdn_pred_block_##name(const struct rdn_preds *, struct rdn_pred_block *, const struct rdn_batch *);

@@ -3,10 +3,7 @@
  *
  * Order within an event: OPERANDS (native, when the plan has items) before the first thing that needs one; keys when first
  * used; gathers (gather.c); RULES (native); then interp for every rule whose taint bit is set or that has no native code. A key, a
- * row and an item are made at most once an event.
- *
- * Native code runs with the floating-point mode of RDN_FPMODE, interp inside these functions too; a thread in another mode gets
- * its own back. */
+ * row and an item are made at most once an event. */
 #include <math.h>
 #include <string.h>
 #include "jit/exec_impl.h"
@@ -239,7 +236,6 @@ static inline void turn_to_event(struct rdn_frame *f) {
 /* The event is looked at when something is asked: one that is a native function and nothing else needs none of this. */
 void rdn_run_start(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    rdn_fpmode_store(&r->fp_mode);
     turn_to_event(f);
     if (*rdn_run_flags(r))                               /* of the last event of this type */
         clear_taint(r);
@@ -248,7 +244,6 @@ void rdn_run_start(struct rdn_frame *f) {
 static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
-    uint32_t mode = rdn_fp_enter(r);
     if (!rdn_native_alive(r)) {
         if (phase == RDN_EARLY)
             rdn_frame_clear_fired(f);
@@ -258,31 +253,24 @@ static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_ph
     } else {
         late_rules(f);
     }
-    rdn_fp_leave(r, mode);
 }
-/* The native code left flags, or ran in another mode; then all of it is done again. */
-static __attribute__((noinline)) void not_all(struct rdn_frame *f, uint32_t mode) {
-    ((struct rdn_run *)f->x)->fp_mode = mode;
-    if (!rdn_fpmode_ok(mode)) {
-        all_rules(f, RDN_EARLY);
-        return;
-    }
+/* The native code left flags. */
+static __attribute__((noinline)) void not_all(struct rdn_frame *f) {
     after_native(f);
     drain(f);
 }
 void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
     struct rdn_block *b = &r->blocks[f->head.event];
-    uint32_t *flags = (uint32_t *)(void *)(b->p + RDN_BLOCK_FLAGS), mode;
+    uint32_t *flags = (uint32_t *)(void *)(b->p + RDN_BLOCK_FLAGS);
     if (phase != RDN_EARLY || !b->direct || *flags || r->gen == f->seq || !rdn_native_alive(r)) {
         all_rules(f, phase);
         return;
     }
-    rdn_fpmode_store(&mode);                             /* read back as late as possible */
     turn_to_event(f);
     b->direct(b->p, f->head.row);
     if (b->sparse)
         rdn_run_sparse(f);
-    if (__builtin_expect(*flags || !rdn_fpmode_ok(mode), 0))
-        not_all(f, mode);
+    if (__builtin_expect(*flags, 0))
+        not_all(f);
 }

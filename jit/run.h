@@ -9,9 +9,8 @@
 #include "jit/unit.h"
 
 /* tainted: rules that native code or predicates gave back; cold: those of them that interp answered, by the cause it found (0: a
- * value); undef: rules that predicates found undefined, without interp; passes: events with so many tainted rules that predicates answered them; window inputs given to interp; events in
- * another floating-point mode. */
-struct rdn_run_counts { uint64_t tainted, cold[RDN_CAUSE_PLUGIN + 1], undef, passes, windows_interp, fp_resets; };
+ * value); undef: rules that predicates found undefined, without interp; passes: events with so many tainted rules that predicates answered them; window inputs given to interp. */
+struct rdn_run_counts { uint64_t tainted, cold[RDN_CAUSE_PLUGIN + 1], undef, passes, windows_interp; };
 struct rdn_run;
 int  rdn_run_open(struct rdn_frame *, const struct rdn_unit *, redan_error *);   /* sets frame->x */
 void rdn_run_close(struct rdn_frame *);

@@ -4,7 +4,6 @@
 #ifndef RDN_RUN_IMPL_H
 #define RDN_RUN_IMPL_H
 #include <string.h>
-#include "jit/cpu.h"
 #include "jit/run.h"
 
 /* In front of each key of the block that is not quick. state: as of a slot. */
@@ -24,8 +23,6 @@ struct rdn_run {
     struct rdn_block *blocks, *at;                       /* of all events, of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint64_t gen;                                        /* of the event in work */
-    uint64_t fp_gen;                                     /* the last one found in another floating-point mode */
-    uint32_t fp_mode;                                    /* of the thread, at the begin of the event */
     bool inputs_done;
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
@@ -47,21 +44,6 @@ static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {
 }
 
 static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->alive != 0; }
-/* The mode is stored once an event (begin); a wrong one is replaced for as long as we compute. */
-static inline uint32_t rdn_fp_enter(struct rdn_run *r) {
-    uint32_t was = 0;
-    if (__builtin_expect(!rdn_fpmode_ok(r->fp_mode), 0)) {
-        r->counts.fp_resets += r->fp_gen != r->gen;
-        r->fp_gen = r->gen;
-        was = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_FPMODE);
-    }
-    return was;
-}
-static inline void rdn_fp_leave(const struct rdn_run *r, uint32_t was) {
-    if (__builtin_expect(!rdn_fpmode_ok(r->fp_mode), 0))
-        rdn_fpmode_set(was);
-}
 
 static inline int64_t rdn_row_word(const uint8_t *p, unsigned load) {
     int64_t v;

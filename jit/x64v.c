@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "jit/cpu.h"
+#include "base/cpu.h"
 #include "jit/jit.h"
 #include "jit/native.h"
 #include "jit/x64v_gen.h"
@@ -37,7 +37,7 @@ enum { PART_ONE = 128, PART_MANY = RDN_BATCH_MAX };      /* columns of a part in
 /* ---- building ---- */
 static bool want_zmm(void) {
     const char *v = secure_getenv("REDAN_JIT_VECTORS");
-    return rdn_cpu_has_avx512() && !(v && !strcmp(v, "avx2"));
+    return !rdn_cpu_lacks(RDN_CPU_AVX512) && !(v && !strcmp(v, "avx2"));
 }
 struct piece { uint8_t *buf; struct xv_gen *gen; struct xv_code code; uint32_t at; };
 
@@ -168,8 +168,7 @@ static int open_unit(struct rdn_program *p, redan_error *reterr) {
 }
 
 static int available(redan_error *reterr) {
-    const char *lacks = rdn_cpu_lacks();
-    lacks = lacks ? lacks : rdn_cpu_has_bmi2() ? NULL : "bmi2";
+    const char *lacks = rdn_cpu_lacks(RDN_CPU_BMI2);
     return lacks ? rdn_fail(reterr, NOSUP, "R2102", "x64v needs AVX2, FMA and BMI2; this CPU lacks %s", lacks) : 0;
 }
 static int build(struct rdn_program *p, redan_error *reterr) {

@@ -5,7 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "host/host.h"
-#include "jit/cpu.h"
+#include "base/cpu.h"
+#include "base/fpmode.h"
 #include "tests/unit/host/engine_kit.h"
 
 #define COUNT "window n = count() over 60s by account on Order\nrule many on Order { when n > 1 flag MANY }\n"
@@ -241,6 +242,41 @@ static void mode_is_said_once(void **state) {
     redan_release(k.rs);
     redan_close(k.eng);
 }
+/* A product that is subnormal, of constants and of a field, and a sum that is rounded: compiled and judged in another mode, singly and in
+ * a batch. */
+#if defined(__aarch64__)
+static const uint32_t modes[] = { RDN_FPMODE, RDN_FPMODE | 1u << 24, RDN_FPMODE | 3u << 22, RDN_FPMODE | 2u << 22 };
+#else
+static const uint32_t modes[] = { RDN_FPMODE, RDN_FPMODE | 0x8040, RDN_FPMODE | 0x6000, RDN_FPMODE | 0x2000 };
+#endif
+static void modes_change_no_answer(void **state) {
+    (void)state;
+    static const char text[] = HEAD "rule field  on Order { when f * 0.5 > 0.0 flag A }\n"
+                                    "rule folded on Order { when f < 1.0 and 2e-308 * 0.5 > 0.0 flag B }\n"
+                                    "rule round  on Order { when f + 0.1 + 0.2 == 0.30000000000000004 flag C }\n";
+    enum { N = 20 };
+    for each (i, modes) {
+        struct kit k;
+        struct order rows[N];
+        redan_verdict v[N];
+        size_t done = 0;
+        rdn_fpmode_set(modes[i]);
+        kit_start(&k, text);
+        k.row.f = 2e-308;
+        k.row.ts = 1;
+        for (unsigned r = 0; r < N; r++)
+            rows[r] = k.row;
+        kit_judge(&k, 1);
+        bool single = k.v.ncodes == 3;
+        int rc = redan_eval_batch(k.lane, k.order, rows, sizeof *rows, N, v, &done);
+        bool kept = (rdn_fpmode_get() & RDN_FPMODE_MASK) == modes[i];
+        rdn_fpmode_set(RDN_FPMODE);
+        check(rc == 0 && done == N && single && v[0].ncodes == 3 && v[N - 1].ncodes == 3, "mode %zu: %d %zu, one: %u codes", i, rc, done, k.v.ncodes);
+        check(kept, "mode %zu is another one now", i);
+        check(stats_of(k.eng).mode_resets == (i ? N + 1 : 0), "mode %zu: %llu resets", i, (unsigned long long)stats_of(k.eng).mode_resets);
+        kit_stop(&k);
+    }
+}
 static void counters(void **state) {
     (void)state;
     struct kit k;
@@ -270,7 +306,7 @@ static void counters(void **state) {
 }
 
 int main(void) {
-    const char *lacks = rdn_cpu_lacks();
+    const char *lacks = rdn_cpu_lacks(RDN_CPU_AVX2);
     if (lacks) {
         printf("skipped: this CPU lacks %s\n", lacks);
         return 77;
@@ -278,7 +314,8 @@ int main(void) {
     kit_backend = "x64";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options), cmocka_unit_test(options_arrive), cmocka_unit_test(room_is_made), cmocka_unit_test(full), cmocka_unit_test(keeps_as_many_as_said),
-        cmocka_unit_test(forked), cmocka_unit_test(mode_is_said_once), cmocka_unit_test(counters),
+        cmocka_unit_test(forked), cmocka_unit_test(mode_is_said_once), cmocka_unit_test(modes_change_no_answer),
+        cmocka_unit_test(counters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * quantiles, hashes, E; and that the two builds of own_math.c give the same bits. */
 #include "tests/unit/rows.h"
 #include <math.h>
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "ir/kernel.h"
 #include "ir/own.h"
@@ -184,8 +185,7 @@ static void hashes(void **state) {
 static void both_builds_agree(void **state) {
     (void)state;
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("avx2"))
+    if (rdn_cpu_lacks(RDN_CPU_AVX2))
         skip();
     const struct rdn_own *p = &rdn_own_plain, *q = &rdn_own_fma;
     double a[512], b[512], x[512], y[512];

@@ -3,7 +3,8 @@
  * function and hands them out after it. */
 #ifndef RDN_NATIVE_PROBE_H
 #define RDN_NATIVE_PROBE_H
-#include "jit/cpu.h"
+#include "base/cpu.h"
+#include "base/fpmode.h"
 #include "jit/unit.h"
 
 #if defined(__aarch64__)
@@ -11,13 +12,11 @@
 #define NATIVE_BATCHES "a64"
 #define PROBE_LACKS ((const char *)NULL)
 enum { PROBE_SAVED = 19 };                               /* x19 to x29, d8 to d15 */
-enum { PROBE_FLUSH = 1 << 24, PROBE_TO_ZERO = 3 << 22, PROBE_DOWN = 2 << 22 };
 #else
 #define NATIVE "x64"
-#define NATIVE_BATCHES (rdn_cpu_has_bmi2() ? "x64v" : "x64")        /* the same code, and batches */
-#define PROBE_LACKS rdn_cpu_lacks()
+#define NATIVE_BATCHES (rdn_cpu_lacks(RDN_CPU_BMI2) ? "x64" : "x64v")        /* the same code, and batches */
+#define PROBE_LACKS rdn_cpu_lacks(RDN_CPU_AVX2)
 enum { PROBE_SAVED = 6 };                                /* rbx, rbp, r12 to r15 */
-enum { PROBE_FLUSH = 0x8040, PROBE_TO_ZERO = 0x6000, PROBE_DOWN = 0x2000 };
 #endif
 /* upper: the upper halves of all ymm, ORed; they were clear before. */
 struct probe { uint64_t saved[PROBE_SAVED], sp_before, sp_after; uint32_t fpmode, zero; uint64_t upper[2]; };

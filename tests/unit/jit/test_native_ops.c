@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "base/clock.h"
-#include "jit/cpu.h"
 #include "jit/frame.h"
 #include "jit/jit.h"
 #include "jit/run.h"
@@ -440,43 +439,8 @@ static void test_ops(void **state) {
     print_message("%llu comparisons, %llu rules given back to interp\n", (unsigned long long)compared, (unsigned long long)given_back);
 }
 
-/* ---- modes and failures ---- */
+/* ---- failures ---- */
 static const struct rdn_cell no_consts[3];
-static void test_fp_mode(void **state) {
-    (void)state;
-    const enum place places[3] = {FIELD, FIELD, FIELD};
-    const struct opcase mul = O(MUL, 'f', 0, "ff", 0);
-    struct bench k = {0};
-    redan_error err = {0};
-    make_ir(&mul, places, no_consts, SHARED);
-    assert_int_equal(rdn_program_open(ir, NATIVE, &rdn_libc_mem, &k.px, &err), 0);
-    k.lane.ir = ir;
-    assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
-    k.row = calloc(1, ir->events[0].size);
-    double a = 0x1p-1060, b = 0.5;                       /* a subnormal times a half: 0 with flush-to-zero */
-    memcpy(k.row + ir->events[0].fields[field_no('f', 0, false)].offset, &a, 8);
-    memcpy(k.row + ir->events[0].fields[field_no('f', 1, false)].offset, &b, 8);
-    k.params[P_EXPECT].f = 0x1p-1061;
-    rdn_frame_params_changed(k.fx);
-    static const uint32_t modes[] = {RDN_FPMODE, RDN_FPMODE | PROBE_FLUSH, RDN_FPMODE | PROBE_TO_ZERO, RDN_FPMODE | PROBE_DOWN};
-    for each(i, modes) {
-        rdn_fpmode_set(modes[i]);
-        rdn_exec_begin(k.fx, 0, k.row, 5, 5);
-        rdn_exec_rules(k.fx, RDN_EARLY);
-        uint32_t now = rdn_fpmode_get();
-        rdn_fpmode_set(RDN_FPMODE);
-        check((now & RDN_FPMODE_MASK) == modes[i], "mode %zu became %x", i, now);
-        check(rdn_frame_head(k.fx)->fired[0] & 1, "mode %zu: the product is not exact", i);
-        struct rdn_run_counts c;
-        rdn_run_counts(k.fx, &c);
-        check(c.fp_resets == i, "mode %zu: %llu resets", i, (unsigned long long)c.fp_resets);
-    }
-    free(k.row);
-    rdn_frame_close(k.fx);
-    rdn_program_close(k.px);
-    rdn_arena_fini(&arena);
-}
-
 /* A unit whose RULES function answers wrongly is found by the self-check. */
 static void wrong_rules(void *block, const uint8_t *row) {
     (void)row;
@@ -611,7 +575,7 @@ int main(int argc, char **argv) {
         return 77;
     }
     rdn_syms_open(&syms, &rdn_libc_mem, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_fp_mode), cmocka_unit_test(test_selfcheck_finds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_selfcheck_finds),
                                        cmocka_unit_test(test_no_executable_memory), cmocka_unit_test(test_forked_child)};
     if (argc > 2 && !strcmp(argv[1], "--every"))
         every = strtoull(argv[2], NULL, 10), nth = argc > 3 ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL) / 86400;
