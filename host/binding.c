@@ -42,11 +42,10 @@ static void lay_out_ahead(struct rdn_binding *b, struct carver *c) {
     b->ahead.row = carve(c, 1, size);
     b->ahead.columns = carve(c, sizeof *b->ahead.columns, RDN_COL_FIELDS + fields);
 }
-/* Rules that the batch leaves open: with it, or after it since they read the score. */
-static bool leaves_open(const struct rdn_ir *ir, const struct rdn_event *e, const uint64_t *mask, bool late) {
+static bool leaves_open(const struct rdn_event *e, const uint64_t *mask) {
     bool open = false;
     for (uint32_t i = 0; i < e->nrules; i++)
-        open |= !(mask[i / 64] >> i % 64 & 1) && ir->rules[e->rules[i]].late == late;
+        open |= !(mask[i / 64] >> i % 64 & 1);
     return open;
 }
 static void open_ahead(struct rdn_binding *b) {
@@ -54,11 +53,11 @@ static void open_ahead(struct rdn_binding *b) {
     for (uint32_t e = 0; e < ir->nevents; e++) {
         const struct rdn_event *v = &ir->events[e];
         const uint64_t *mask = rdn_exec_batch_rules(b->rs->prog, e);
-        if (!mask || leaves_open(ir, v, mask, false))
+        if (!mask)
             continue;
         b->ahead.mask[e] = mask;
         b->ahead.rows[e] = rows_ahead(v);
-        b->ahead.quiet[e] = !v->nobserved && !v->naccepted && !v->nresets && !leaves_open(ir, v, mask, true);
+        b->ahead.quiet[e] = !v->nobserved && !v->naccepted && !v->nresets && !leaves_open(v, mask);
     }
 }
 /* Called twice: without a block to learn the size, with one to lay it out. */

@@ -110,11 +110,11 @@ void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
 static void take_known(struct rdn_frame *f) {
     const struct rdn_exec_impl *x = f->impl;
     const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->known;
-    f->known = NULL;
     if (x->rules_rest)
         x->rules_rest(f);
     else
         rdn_frame_clear_fired(f);
+    f->known = NULL;
     for (uint32_t w = 0; w * 64 < f->head.ir->events[f->head.event].nrules; w++)
         f->head.fired[w] |= fired[w] & mask[w];
 }

@@ -19,7 +19,7 @@ struct rdn_program {
     const struct rdn_mem *mem;
     const struct rdn_exec_impl *impl;
     struct rdn_interp *interp;
-    void *x, *batch;                                     /* the executor's own; batch: for batches */
+    void *x, *rest, *batch;                              /* the executor's own; rest, batch: for batches */
     bool must_sync;                                      /* see struct rdn_code */
     struct rdn_program_info info;
 };

@@ -27,10 +27,51 @@ int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
     return rc ? rc : rdn_native_check(p, reterr);
 }
 void rdn_native_close(struct rdn_program *p) {
+    rdn_unit_close(p->rest);
     rdn_unit_close(p->x);
-    p->x = NULL;
+    p->x = p->rest = NULL;
 }
 int rdn_native_frame_open(struct rdn_frame *f, redan_error *reterr) { return rdn_run_open(f, f->prog->x, reterr); }
+
+/* ---- batches ---- */
+#define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
+#include "jit/plan.def"
+#undef PLAN
+static bool is_left(const struct rdn_plan *pl, const uint64_t *mask, uint32_t i) {
+    return !pl->ir->rules[pl->ir->events[pl->event].rules[i]].late && !(mask[i / 64] >> i % 64 & 1);
+}
+static bool any_left(const struct rdn_plan *pl, const uint64_t *mask) {
+    bool any = false;
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        any |= is_left(pl, mask, i);
+    return any;
+}
+bool rdn_native_batch_pays(const struct rdn_plan *pl, const uint64_t *mask) {
+    double ns = 0;
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        ns += mask[i / 64] >> i % 64 & 1 ? (double)pl->rules[i].ns : 0;
+    return ns > k_batch || !any_left(pl, mask);
+}
+int rdn_native_rest(struct rdn_program *p, const uint64_t *const *masks, redan_error *reterr) {
+    struct rdn_unit *u = p->x, *rest = NULL;
+    const uint64_t **without = rdn_zalloc(p->mem, (p->ir->nevents + 1) * sizeof *without);
+    bool any = false;
+    if (!without)
+        return rdn_fail(reterr, NOMEM, "", "batch");
+    for (uint32_t e = 0; e < p->ir->nevents; e++)
+        if (masks[e] && any_left(u->events[e].plan, masks[e]))
+            without[e] = masks[e], any = true;
+    int rc = any ? rdn_unit_open_rest(u, without, &rest, reterr) : 0;
+    rdn_free(p->mem, without, (p->ir->nevents + 1) * sizeof *without);
+    if (rc || !any)
+        return rc;
+    p->rest = rest;
+    p->info.code_bytes += (uint32_t)rest->code.bytes;
+    p->info.plan_us += rest->plan_us;
+    p->info.emit_us += rest->emit_us;
+    p->must_sync |= rest->code.must_sync;
+    return 0;
+}
 
 bool rdn_program_rule_plan(const struct rdn_program *p, uint32_t event, uint32_t at, struct rdn_rule_plan *ret) {
     static const char *const how[][2] = {

@@ -267,7 +267,7 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
 }
 
 /* ---- rules ---- */
-static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c) {
+static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c, const struct rdn_plan_options *opt) {
     const struct rdn_ir *ir = pl->ir;
     const struct rdn_event *ev = &ir->events[pl->event];
     bool too_long = ev->size > RDN_PLAN_MAX_EVENT;
@@ -276,7 +276,7 @@ static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c) {
         unsigned flags = ir->nodes.v[r->when].flags;
         struct rdn_prule *pr = &pl->rules[i];
         pr->how = RDN_RULE_INTERP;
-        if (too_long || r->late || r->calls || (flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) || pl->nodes.n > RDN_PLAN_MAX_NODES)
+        if (rdn_plan_without(opt, i) || too_long || r->late || r->calls || (flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) || pl->nodes.n > RDN_PLAN_MAX_NODES)
             continue;
         pr->root = rdn_copy_node(c, r->when);
         const struct rdn_pnode *n = at(pl, pr->root);
@@ -316,7 +316,7 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
     pl->words = (pl->nrules + 63) / 64;
     pl->rules = rdn_new_n(arena, struct rdn_prule, pl->nrules + 1);
     struct rdn_copy *c = rdn_copy_new(pl, tmp);
-    plan_rules(pl, c);
+    plan_rules(pl, c, opt);
     rdn_plan_windows(pl, c);
     for (uint32_t i = 0; i < pl->nrules; i++)
         if (pl->rules[i].how != RDN_RULE_INTERP) {

@@ -182,8 +182,11 @@ static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_b
 #define RDN_PLAN_MAX_EVENT 4096u                         /* bytes of a row */
 #define RDN_PLAN_MAX_NODES (1u << 20)
 
-/* force: RDN_RULE_COUNT: the planner chooses; else this technique wherever a rule's form allows it (REDAN_JIT_FORCE, for tests). */
-struct rdn_plan_options { enum rdn_technique force; bool no_late; };  /* no_late: every read is made before group 0 */
+/* force: RDN_RULE_COUNT: the planner chooses; else this technique wherever a rule's form allows it (REDAN_JIT_FORCE, for tests).
+ * no_late: every read is made before group 0. without: rules (a bit each) that somebody else answers: nothing is done for them, and
+ * their bits are 0; NULL: none. */
+struct rdn_plan_options { enum rdn_technique force; bool no_late; const uint64_t *without; };
+static inline bool rdn_plan_without(const struct rdn_plan_options *o, uint32_t rule) { return o->without && (o->without[rule / 64] >> rule % 64 & 1); }
 /* Plans one event type. The plan lives in `arena`; `tmp` holds what only planning needs. Both have .oom set. Nothing fails: what
  * does not fit is left to interp. */
 struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *, uint32_t event, const struct rdn_plan_options *);

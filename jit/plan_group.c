@@ -245,10 +245,10 @@ void rdn_plan_groups(struct rdn_choice *c) {
     pl->interp = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
     for (uint32_t i = 0; i < pl->nrules; i++) {
         pl->nhow[pl->rules[i].how]++;
-        if (pl->rules[i].how == RDN_RULE_INTERP)
-            leave_to_interp(pl, i);
-        else
+        if (pl->rules[i].how != RDN_RULE_INTERP)
             nnative++;
+        else if (!rdn_plan_without(c->opt, i))
+            leave_to_interp(pl, i);
     }
     pl->out_words = pl->words;
     if (nnative) {

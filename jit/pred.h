@@ -73,7 +73,7 @@ struct rdn_preds {
     uint32_t ncells, nwide, ntruths;
     uint32_t rules;                                      /* truth value of rule 0; the others follow in order, 64 a word */
     struct rdn_pred_item *items;                         /* of the plan, in order */
-    uint64_t *mask; bool all;                            /* for blocks: rules in it; every early rule is */
+    uint64_t *mask;                                      /* for blocks: rules in it */
 };
 /* Working memory of one frame, all zero at first. */
 struct rdn_pred_cells {

@@ -489,18 +489,16 @@ const struct rdn_preds *rdn_preds_rules(struct rdn_arena *arena, struct rdn_aren
 }
 
 const struct rdn_preds *rdn_preds_batch(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_plan *pl) {
-    const struct rdn_event *ev = &pl->ir->events[pl->event];
     struct build b;
     bool any = false;
     start(&b, arena, tmp, pl);
-    b.batch = b.out->all = true;
+    b.batch = true;
     b.out->mask = rdn_new_n(arena, uint64_t, pl->words + 1);
     for (uint32_t r = 0; r < pl->nrules; r++) {
         bool in = pl->rules[r].how != RDN_RULE_INTERP && (at(&b, pl->rules[r].root)->flags & RDN_P_EVENT);
         if (in)
             add_rule(&b, r);
         b.out->mask[r / 64] |= (uint64_t)in << r % 64;
-        b.out->all &= in || pl->ir->rules[ev->rules[r]].late;
         any |= in;
     }
     return any && !b.no_value ? finish(&b) : NULL;

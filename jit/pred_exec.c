@@ -31,13 +31,19 @@ static int open_batch(struct rdn_program *p, redan_error *reterr) {
     rdn_arena_init(&b->arena, p->mem);
     rdn_arena_init(&tmp, p->mem);
     b->arena.oom = tmp.oom = &oom;
-    int rc = 0;
+    volatile int rc = 0;
     if (setjmp(oom)) {
         rc = rdn_fail(reterr, NOMEM, "", "batch");
     } else {
         b->p = rdn_new_n(&b->arena, const struct rdn_preds *, p->ir->nevents + 1);
-        for (uint32_t e = 0; e < p->ir->nevents; e++)
+        const uint64_t **masks = rdn_new_n(&tmp, const uint64_t *, p->ir->nevents + 1);
+        for (uint32_t e = 0; e < p->ir->nevents; e++) {
             b->p[e] = rdn_preds_batch(&b->arena, &tmp, u->events[e].plan);
+            if (b->p[e] && !rdn_native_batch_pays(u->events[e].plan, b->p[e]->mask))
+                b->p[e] = NULL;
+            masks[e] = b->p[e] ? b->p[e]->mask : NULL;
+        }
+        rc = rdn_native_rest(p, masks, reterr);
     }
     b->arena.oom = NULL;
     rdn_arena_fini(&tmp);
@@ -104,15 +110,9 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
     const struct rdn_preds *p = preds_of(f->prog, b->event);
     p->isa->block(p, &((struct batch_frame *)f->batch)->blocks[b->event], b);
 }
-static void rules_rest(struct rdn_frame *f) {
-    if (preds_of(f->prog, f->head.event)->all)
-        rdn_frame_clear_fired(f);
-    else
-        rdn_run_rules(f, RDN_EARLY);
-}
 
 const struct rdn_exec_impl rdn_exec_table = {
     .name = "table", .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
     .params_changed = params_changed, RDN_RUN_ENTRIES,
-    .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
+    .batch_rules = batch_rules, .batch = batch,
 };

@@ -41,11 +41,11 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
 
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
-    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(events * sizeof(struct rdn_block)), n;
+    size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(2 * events * sizeof(struct rdn_block)), n;
     size_t ask = round64(8 * (size_t)f->words);
     n = 64 + head + ptrs + ask;
     for (uint32_t e = 0; e < events; e++)
-        n += event_bytes(&u->events[e]);
+        n += event_bytes(&u->events[e]) + (u->events[e].rest ? event_bytes(u->events[e].rest) : 0);
     void *memory = rdn_zalloc(f->mem, n);
     if (!memory)
         return rdn_fail(reterr, NOMEM, "", "frame");
@@ -53,10 +53,13 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     struct rdn_run *r = (struct rdn_run *)(void *)p;
     *r = (struct rdn_run){.unit = u, .alive = u->alive, .memory = memory, .bytes = n};
     r->blocks = (struct rdn_block *)(void *)(p += head);
+    r->rests = r->blocks + events;
     r->ask = (uint64_t *)(void *)(p += ptrs);
     p += ask;
     for (uint32_t e = 0; e < events; e++)
         p = open_block(&u->events[e], p, &r->blocks[e]);
+    for (uint32_t e = 0; e < events; e++)
+        p = u->events[e].rest ? open_block(u->events[e].rest, p, &r->rests[e]) : p;
     f->x = r;
     rdn_run_params(f);
     return 0;
@@ -72,14 +75,19 @@ void rdn_run_counts(const struct rdn_frame *f, struct rdn_run_counts *ret) { *re
 const uint64_t *rdn_run_taint(const struct rdn_frame *f) { return ((const struct rdn_run *)f->x)->blocks[f->head.event].taint; }
 
 /* Parameters are always defined, and their decimals have 64 bits. */
+static void put_params(const struct rdn_frame *f, const struct rdn_plan *pl, uint8_t *block) {
+    for (uint32_t i = 0; i < pl->params.n; i++) {
+        const struct rdn_pnode *n = &pl->nodes.v[pl->params.v[i]];
+        rdn_slot_store(block, n->slot, n->type, &f->head.params[n->aux]);
+    }
+}
 void rdn_run_params(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     for (uint32_t e = 0; e < r->unit->ir->nevents; e++) {
-        const struct rdn_plan *pl = r->unit->events[e].plan;
-        for (uint32_t i = 0; i < pl->params.n; i++) {
-            const struct rdn_pnode *n = &pl->nodes.v[pl->params.v[i]];
-            rdn_slot_store(r->blocks[e].p, n->slot, n->type, &f->head.params[n->aux]);
-        }
+        const struct rdn_unit_event *ev = &r->unit->events[e];
+        put_params(f, ev->plan, r->blocks[e].p);
+        if (ev->rest)
+            put_params(f, ev->rest->plan, r->rests[e].p);
     }
 }
 
@@ -192,6 +200,7 @@ static __attribute__((noinline)) void drain(struct rdn_frame *f) {
 static void early_rules(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
+    f->head.fired = r->fired;
     rdn_run_fills(f);
     if (!r->ev->rules && r->ev->preds) {
         rdn_run_late(f, r->ev->late, r->ev->nlate);      /* predicates ask every rule */
@@ -221,22 +230,23 @@ static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
     memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
     memset(r->at->states, 0, r->ev->plan->nslots);
 }
-static inline void turn_to_event(struct rdn_frame *f) {
+static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev, struct rdn_block *b) {
     struct rdn_run *r = f->x;
-    struct rdn_block *b = &r->blocks[f->head.event];
     r->gen = f->seq;
     r->at = b;
-    r->ev = &r->unit->events[f->head.event];
+    r->ev = ev;
     r->block = b->p;
     r->taint = b->taint;
-    r->fired = f->head.fired = b->fired;
+    r->fired = b->fired;
     r->inputs_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
 }
 /* The event is looked at when something is asked: one that is a native function and nothing else needs none of this. */
 void rdn_run_start(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
-    turn_to_event(f);
+    const struct rdn_unit_event *ev = &r->unit->events[f->head.event];
+    bool rest = f->known && ev->rest;
+    turn_to(f, rest ? ev->rest : ev, &(rest ? r->rests : r->blocks)[f->head.event]);
     if (*rdn_run_flags(r))                               /* of the last event of this type */
         clear_taint(r);
 }
@@ -254,6 +264,12 @@ static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_ph
         late_rules(f);
     }
 }
+void rdn_run_rest(struct rdn_frame *f) {
+    if (((struct rdn_run *)f->x)->unit->events[f->head.event].rest)
+        all_rules(f, RDN_EARLY);
+    else
+        rdn_frame_clear_fired(f);
+}
 /* The native code left flags. */
 static __attribute__((noinline)) void not_all(struct rdn_frame *f) {
     after_native(f);
@@ -267,7 +283,8 @@ void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
         all_rules(f, phase);
         return;
     }
-    turn_to_event(f);
+    turn_to(f, &r->unit->events[f->head.event], b);
+    f->head.fired = b->fired;
     b->direct(b->p, f->head.row);
     if (b->sparse)
         rdn_run_sparse(f);

@@ -18,6 +18,7 @@ void rdn_run_params(struct rdn_frame *);
 enum rdn_enter rdn_run_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
 uint32_t rdn_run_puts(struct rdn_frame *, bool accepted, uint32_t from);
 void rdn_run_rules(struct rdn_frame *, enum rdn_phase);
+void rdn_run_rest(struct rdn_frame *);                   /* early rules that have no answer, of an event begun with some */
 uint64_t rdn_run_cold_rules(const struct rdn_frame *);   /* counts.tainted, from any thread */
 void rdn_run_counts(const struct rdn_frame *, struct rdn_run_counts *ret);
 /* Bits of rules tainted by the last event, for the self-check and tests. */

@@ -20,7 +20,7 @@ struct rdn_run {
     uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
     uint64_t *fired;                                     /* the output words, and head.fired */
     const volatile uint8_t *alive;                       /* the unit's */
-    struct rdn_block *blocks, *at;                       /* of all events, of the one in work */
+    struct rdn_block *blocks, *rests, *at;               /* of all events; of their rests; of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint64_t gen;                                        /* of the event in work */
     bool inputs_done;

@@ -187,6 +187,34 @@ static int judge(struct check *k, uint32_t e, unsigned nth, struct share of, red
     return 0;
 }
 
+static int batch_differs(const struct check *k, const struct rdn_event *ev, uint32_t w, uint64_t bad, redan_error *reterr) {
+    return rdn_fail(reterr, NOSUP, "R2105", "%s and its batches differ on rule %s", k->prog->impl->name,
+                    k->ir->rules[ev->rules[w * 64 + (unsigned)__builtin_ctzll(bad)]].name);
+}
+/* A row of a batch, begun with its answers and without. early: the event's rules that are no late ones; both: room for words. */
+static int check_answers(struct check *k, const struct rdn_batch *b, unsigned i, const uint64_t *mask, const uint64_t *early, uint64_t *both, redan_error *reterr) {
+    const struct rdn_event *ev = &k->ir->events[b->event];
+    struct rdn_frame_head *h = rdn_frame_head(k->frame);
+    uint32_t words = (ev->nrules + 63) / 64;
+    const uint64_t *got = b->fired + (size_t)i * words;
+    const uint8_t *row = b->rows + (size_t)i * b->stride;
+    rdn_exec_begin(k->frame, b->event, row, b->now[i], b->now[i]);
+    rdn_run_rules(k->frame, RDN_EARLY);
+    for (uint32_t w = 0; w < words; w++) {
+        if ((got[w] ^ h->fired[w]) & mask[w])
+            return batch_differs(k, ev, w, (got[w] ^ h->fired[w]) & mask[w], reterr);
+        both[w] = h->fired[w];
+        both[words + w] = h->undef[w];
+    }
+    rdn_exec_begin_known(k->frame, b->event, row, b->now[i], b->now[i], got);
+    rdn_exec_rules(k->frame, RDN_EARLY);
+    for (uint32_t w = 0; w < words; w++) {
+        uint64_t bad = ((both[w] ^ h->fired[w]) | (both[words + w] ^ h->undef[w])) & early[w];
+        if (bad)
+            return batch_differs(k, ev, w, bad, reterr);
+    }
+    return 0;
+}
 /* Some events as one batch: the answers of the code for single events, which has been compared. */
 static int check_batch(struct check *k, struct rdn_arena *a, uint32_t e, redan_error *reterr) {
     enum { ROWS = 19 };                                  /* two blocks and some */
@@ -205,17 +233,13 @@ static int check_batch(struct check *k, struct rdn_arena *a, uint32_t e, redan_e
     }
     k->event = event;
     rdn_exec_batch(k->frame, &b);
-    for (unsigned i = 0; i < ROWS; i++) {
-        rdn_exec_begin(k->frame, e, rows + (size_t)i * ev->size, now[i], now[i]);
-        rdn_run_rules(k->frame, RDN_EARLY);
-        for (uint32_t w = 0; w < words && !mark[i]; w++) {
-            uint64_t bad = (b.fired[i * words + w] ^ rdn_frame_head(k->frame)->fired[w]) & mask[w];
-            if (bad)
-                return rdn_fail(reterr, NOSUP, "R2105", "%s and its batches differ on rule %s", k->prog->impl->name,
-                                k->ir->rules[ev->rules[w * 64 + (unsigned)__builtin_ctzll(bad)]].name);
-        }
-    }
-    return 0;
+    uint64_t *early = rdn_new_n(a, uint64_t, words), *both = rdn_new_n(a, uint64_t, 2 * (size_t)words);
+    for (uint32_t i = 0; i < ev->nrules; i++)
+        early[i / 64] |= (uint64_t)!k->ir->rules[ev->rules[i]].late << i % 64;
+    int rc = 0;
+    for (unsigned i = 0; rc == 0 && i < ROWS; i++)
+        rc = mark[i] ? 0 : check_answers(k, &b, i, mask, early, both, reterr);
+    return rc;
 }
 static int check_batches(struct check *k, struct rdn_arena *a, redan_error *reterr) {
     int rc = 0;

@@ -39,12 +39,14 @@ static enum rdn_technique forced(void) {
             return (enum rdn_technique)i;
     return RDN_RULE_COUNT;
 }
-static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
+static void plan_all(struct rdn_unit *u, const uint64_t *const *without, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
-    const struct rdn_plan_options opt = {.force = forced(), .no_late = !u->emitter};
+    struct rdn_plan_options opt = {.force = forced(), .no_late = !u->emitter};
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
     for (uint32_t e = 0; e < ir->nevents; e++) {
         struct rdn_unit_event *ev = &u->events[e];
+        if (without && !(opt.without = without[e]))
+            continue;
         ev->plan = rdn_plan_event(&u->arena, tmp, ir, e, &opt);
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
@@ -59,7 +61,7 @@ static void plan_all(struct rdn_unit *u, struct rdn_arena *tmp) {
 /* Buffers double until the code fits or the limit is reached. */
 static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, struct piece *p, redan_error *reterr) {
     struct rdn_plan *pl = u->events[e].plan;
-    if (!pl->items.n && !pl->groups.n && !pl->steps->nquick)
+    if (!pl || (!pl->items.n && !pl->groups.n && !pl->steps->nquick))
         return 0;
     for (p->cap = u->emitter->guess(pl);; p->cap *= 2) {
         if (p->cap > 2 * RDN_UNIT_MAX) {
@@ -91,7 +93,7 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
     h.hash = rdn_fnv64(all + sizeof h, n - sizeof h);
     memcpy(all, &h, sizeof h);
     int rc = rdn_jit_put(u->jit, u->code_arena, all, n, &u->code, reterr);
-    if (!rc)
+    if (!rc && !u->is_rest)
         rdn_jit_unit(u->jit, 1);
     return rc;
 }
@@ -114,10 +116,10 @@ static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct pi
     ev->rules = ev->groups[0];
 }
 
-static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr) {
+static int build(struct rdn_unit *u, const uint64_t *const *without, struct rdn_arena *tmp, redan_error *reterr) {
     struct piece *ps = rdn_new_n(tmp, struct piece, u->ir->nevents + 1);
     int64_t t0 = rdn_mono_ns();
-    plan_all(u, tmp);
+    plan_all(u, without, tmp);
     int64_t t1 = rdn_mono_ns();
     u->plan_us = (uint32_t)((t1 - t0) / 1000);
     for (uint32_t e = 0; u->emitter && e < u->ir->nevents; e++) {
@@ -139,8 +141,8 @@ static int build(struct rdn_unit *u, struct rdn_arena *tmp, redan_error *reterr)
 }
 
 static const uint8_t always = 1;
-int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
-                  redan_error *reterr) {
+static int open_unit(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem,
+                     const uint64_t *const *without, struct rdn_unit **ret, redan_error *reterr) {
     struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
     struct rdn_arena tmp;
     jmp_buf oom;
@@ -150,6 +152,7 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
     u->jit = jit;
     u->ir = ir;
     u->emitter = emitter;
+    u->is_rest = without != NULL;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
     tmp.brief = true;
@@ -157,7 +160,7 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
     if (!rc) {
         u->alive = emitter ? rdn_code_arena_flag(u->code_arena) : &always;
         u->arena.oom = tmp.oom = &oom;
-        rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, &tmp, reterr);
+        rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, without, &tmp, reterr);
         u->arena.oom = NULL;
     }
     rdn_arena_fini(&tmp);
@@ -168,12 +171,22 @@ int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn
     *ret = u;
     return 0;
 }
+int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
+                  redan_error *reterr) {
+    return open_unit(jit, ir, emitter, mem, NULL, ret, reterr);
+}
+int rdn_unit_open_rest(struct rdn_unit *of, const uint64_t *const *without, struct rdn_unit **ret, redan_error *reterr) {
+    int rc = open_unit(of->jit, of->ir, of->emitter, of->mem, without, ret, reterr);
+    for (uint32_t e = 0; rc == 0 && e < of->ir->nevents; e++)
+        of->events[e].rest = without[e] ? &(*ret)->events[e] : NULL;
+    return rc;
+}
 
 void rdn_unit_close(struct rdn_unit *u) {
     if (!u)
         return;
     rdn_jit_withdraw(u->jit, u->code.rx, u->code.bytes);
-    if (u->code.rx)
+    if (u->code.rx && !u->is_rest)
         rdn_jit_unit(u->jit, -1);
     if (u->code_arena)
         rdn_code_drop(u->code_arena, &u->code);

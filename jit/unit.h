@@ -24,6 +24,7 @@ struct rdn_unit_event {
     enum { RDN_SPARSE_NONE, RDN_SPARSE_INDEX, RDN_SPARSE_MORE } sparse;   /* what there is behind group 0: nothing, indexes alone, more */
     uint32_t *late, nlate;                               /* the late gathers */
     const struct rdn_winplan **window;                   /* by window of the rule set; NULL: not fed by this event */
+    const struct rdn_unit_event *rest;                   /* in its place when a batch has answered some rules: without those. NULL: itself */
 };
 struct rdn_jit;
 struct rdn_unit {
@@ -37,9 +38,13 @@ struct rdn_unit {
     struct rdn_code code;
     const volatile uint8_t *alive;                       /* 0 in a forked child: the code is not there */
     uint32_t plan_us, emit_us;
+    bool is_rest;
 };
 /* emitter NULL: no code, predicates do all. */
 int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
+/* For events some of whose rules a batch answers: without[e] (a bit each; NULL: nothing to do for this event) are left out. `of` points to
+ * the events of *ret then, which is to be closed after it. */
+int  rdn_unit_open_rest(struct rdn_unit *of, const uint64_t *const *without, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
 /* unit_names.c: tells the sinks of the functions of event e, whose piece [low, end) of the emitter's buffer stands at `code` now.
  * name_all: of others than those in `emitted`, ascending; the step is that of the name, with its number from 1 on. */

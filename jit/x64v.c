@@ -18,7 +18,6 @@ struct event_code {
     uint64_t *mask;                                      /* rules that batches answer; NULL: none */
     struct xv_col *cols; uint32_t ncols;
     struct param *params; uint32_t nparams;
-    bool all;                                            /* mask has every early rule */
     uint32_t params_at, block_bytes, nfunctions, part;   /* part: events a part */
     xv_native **functions, *rows;
 };
@@ -53,13 +52,6 @@ static int emit(struct event_code *e, struct rdn_arena *arena, struct rdn_arena 
     }
     return 0;
 }
-static bool early_all(const struct rdn_plan *pl, const uint64_t *mask) {
-    const struct rdn_event *ev = &pl->ir->events[pl->event];
-    bool all = true;
-    for (uint32_t i = 0; i < pl->nrules; i++)
-        all &= pl->ir->rules[ev->rules[i]].late || (mask[i / 64] >> i % 64 & 1);
-    return all;
-}
 static xv_native *entry(const uint8_t *code) {
     xv_native *f;
     memcpy(&f, &code, sizeof f);                         /* a data pointer becomes a function: not an ISO C cast */
@@ -76,7 +68,6 @@ static void keep(struct xv_unit *u, struct event_code *e, const struct piece *p,
     e->nparams = g->params.n;
     for (uint32_t i = 0; i < g->params.n; i++)
         e->params[i] = (struct param){pl->nodes.v[g->params.v[i]].aux, pl->nodes.v[g->params.v[i]].type};
-    e->all = early_all(pl, e->mask);
     e->params_at = p->code.params_at;
     e->block_bytes = p->code.block_bytes;
     e->nfunctions = p->code.nfunctions;
@@ -121,7 +112,7 @@ static int build_all(struct xv_unit *u, struct rdn_program *p, struct rdn_arena 
         int rc = emit(&u->events[e], &u->arena, tmp, pl, &ps[e], reterr);
         if (rc)
             return rc;
-        if (!ps[e].code.nfunctions)
+        if (!ps[e].code.nfunctions || !rdn_native_batch_pays(pl, u->events[e].mask))
             ps[e].code.rows = 0, u->events[e].mask = NULL;
         any |= ps[e].code.rows != 0;
     }
@@ -131,7 +122,10 @@ static int build_all(struct xv_unit *u, struct rdn_program *p, struct rdn_arena 
             keep(u, &u->events[e], &ps[e], single->events[e].plan);
             tell(u, tmp, single, e, &ps[e]);
         }
-    return rc;
+    const uint64_t **masks = rdn_new_n(tmp, const uint64_t *, n + 1);
+    for (uint32_t e = 0; e < n; e++)
+        masks[e] = u->events[e].mask;
+    return rc ? rc : rdn_native_rest(p, masks, reterr);
 }
 static void close_unit(struct xv_unit *u) {
     rdn_arena_fini(&u->arena);
@@ -305,15 +299,9 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
         run_part(f, &p);
     }
 }
-static void rules_rest(struct rdn_frame *f) {
-    if (((const struct xv_unit *)f->prog->batch)->events[f->head.event].all)
-        rdn_frame_clear_fired(f);
-    else
-        rdn_run_rules(f, RDN_EARLY);
-}
 
 const struct rdn_exec_impl rdn_exec_x64v = {
     .name = "x64v", .available = available, .emitter = &rdn_x64_emitter, .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
     .params_changed = params_changed, RDN_RUN_ENTRIES,
-    .batch_rules = batch_rules, .batch = batch, .rules_rest = rules_rest,
+    .batch_rules = batch_rules, .batch = batch,
 };

@@ -3,6 +3,7 @@
  * calls: verdict, codes, score, undefined rules and their causes, emits, messages, times, and what the windows say afterwards. */
 #include "tests/unit/host/engine_kit.h"
 #include "host/host.h"
+#include "jit/frame.h"
 
 enum { N = 700 };
 static uint64_t seed = 1;
@@ -25,6 +26,16 @@ static const struct { const char *why, *text; } sets[] = {
           "rule c on Order { when score > 400 reject S }\nrule d on Order { when s > 100000 flag SUM }\n"},
     {"a stateless rule that feeds a window", HEAD "window s = sum(qty) on accepted Order\nrule a on Order { when qty > 600 reject A \"{s}\" }\n"},
     {"emits end a call", HEAD "rule a on Order { when qty > 900 emit At { q: qty, t: upper(account) } flag E }\nrule b on Order { when side == \"sell\" flag S }\n"},
+    {"a late rule and nothing else that is left", HEAD "rule a on Order { when qty > 500 score A 3 }\nrule b on Order { when b score B 4 }\nrule c on Order { when score > 5 reject S }\n"},
+    {"rules for vectors and others beside them: windows, texts, calls of functions, optional fields",
+     HEAD "param most: int = 700\nwindow n = count() by account on Order\nwindow s = sum(qty) by account on accepted Order\n"
+          "rule a on Order { when tag == \"ab\" and qty > most flag A }\nrule b on Order { when n > 20 and f > 0.1 flag B }\n"
+          "rule c on Order { when sqrt(f) > 2.0 flag C }\nrule d on Order { when log2(f) > 3.0 and qty < most flag D }\n"
+          "rule e on Order { when s > 5000 and qty * qty > 10000 flag E undefined flag U }\nrule f on Order { when opt > 10 flag F }\n"
+          "rule g on Order { when (opt ?? 3) < n flag G }\nrule h on Order { when f / 3.0 < 50.0 and f * f > 5.0 and f + 1.0 > 2.0 and f - 7.5 < 100.0 flag H }\n"
+          "rule i on Order { when f / 7.0 < 50.0 and f * 3.0 > 5.0 and f + 2.0 > 2.0 and sqrt(f) < 100.0 flag I }\n"
+          "rule j on Order { when f / 9.0 < 50.0 and f * 4.0 > 5.0 and f + 3.0 > 2.0 and sqrt(f) < 200.0 flag J }\n"
+          "rule k on Order { when qty > 600 score K 3 }\nrule l on Order { when score > 2 and n > 3 flag L }\n"},
     {"texts are not for vectors", HEAD "rule a on Order { when tag == \"ab\" flag A }\nrule b on Order { when qty > 400 flag B }\n"},
 };
 
@@ -193,7 +204,11 @@ static void ahead_is_used(void **state) {
     kit_start(&k, sets[5].text);
     check(k.lane->b->ahead.mask[0] && !k.lane->b->ahead.quiet[0], "a set that feeds a window is not quiet");
     kit_stop(&k);
-    kit_start(&k, sets[7].text);
+    kit_start(&k, sets[8].text);
+    check(k.lane->b->ahead.mask[0] && !k.lane->b->ahead.quiet[0], "a set of which something is left has no batches");
+    check(k.rs->prog->rest, "nothing is left of a set with windows");
+    kit_stop(&k);
+    kit_start(&k, sets[9].text);
     check(!k.lane->b->ahead.mask[0], "a text in a vector");
     kit_stop(&k);
 }
