@@ -238,6 +238,7 @@ static void respawn(struct rdn_plugins *ps, struct rdn_work *dead, int64_t now) 
     struct rdn_work *w;
     int64_t at = backoff(l, now);
     p->deaths++;
+    p->gone_ns = dead->gone_ns;
     if (l->ndeaths >= DEATHS_TO_QUARANTINE && now - l->deaths_ns[l->ndeaths % 3] < 60 * second && !p->quarantined)
         quarantine(ps, p);
     if (rdn_work_new(dead->gen, l, &w, NULL) < 0)
@@ -278,6 +279,7 @@ static void death_note(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_outc
         b.err_len = (uint32_t)snprintf(b.err_text, sizeof b.err_text, "killed: %s", w->cause);
     rdn_note_write(&w->lane->death.version, w->lane->death.words, &b, sizeof b);
     atomic_store(&w->lane->death_newer, 1u);
+    w->lane->timeout_due = false;                       /* the line of the kill says more */
     rdn_message_line(p, &b, w->lane->index, line, sizeof line);
     rdn_plugins_log(ps, 1, "%s", line);
 }
@@ -377,8 +379,36 @@ static int64_t look_serving(struct rdn_work *w, int64_t now) {
     return w->retired ? now + ms : never;
 }
 
-static int64_t look_stopping(struct rdn_work *w, int64_t now) {
+/* The lane's note of a late call knows no place; the worker that was stopped does. Its page is read while the lane may not post. */
+static void stopped_note(struct rdn_plugins *ps, struct rdn_work *w) {
+    struct rdn_wlane *l = w->lane;
+    struct rdn_note_body b, lane;
+    char line[640];
+    rdn_note_read(&l->note.version, l->note.words, &lane, sizeof lane);
+    rdn_note_take(&b, w->res, RDN_OUT_TIMEOUT);
+    b.generation = w->gen->number;
+    b.used_ns = lane.used_ns;
+    b.allowed_ns = lane.allowed_ns;
+    if (b.status != RDN_ST_TIMEOUT)                     /* it answered a little late, by itself */
+        b.tb_len = 0;
+    rdn_note_write(&l->death.version, l->death.words, &b, sizeof b);
+    atomic_store(&l->death_newer, 1u);
+    if (!l->timeout_due)
+        return;
+    l->timeout_due = false;
+    rdn_message_line(w->gen->plugin, &b, l->index, line, sizeof line);
+    rdn_plugins_log(ps, 1, "%s", line);
+}
+
+bool rdn_fate_stopping(struct rdn_wlane *l) {
+    struct rdn_work *w = atomic_load(&l->cur);
+    return w && (w->phase == RDN_WP_STOPPING || w->phase == RDN_WP_DYING || atomic_load(&w->state) == RDN_W_LATE);
+}
+
+static int64_t look_stopping(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     uint32_t call = atomic_load(&w->posted), seq = atomic_load_explicit(&w->res->seq, memory_order_acquire);
+    if (seq == call && atomic_load(&w->state) == RDN_W_LATE)
+        stopped_note(ps, w);
     if (seq == call && rdn_work_move(w, RDN_W_LATE, RDN_W_READY)) {
         w->phase = RDN_WP_SERVING;
         w->was_late = false;
@@ -408,7 +438,7 @@ int64_t rdn_fate_step(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     case RDN_WP_FORKING: return look_forking(ps, w, now);
     case RDN_WP_LOADING: case RDN_WP_LOAD_STOP: return look_loading(ps, w, now);
     case RDN_WP_SERVING: return look_serving(w, now);
-    case RDN_WP_STOPPING: return look_stopping(w, now);
+    case RDN_WP_STOPPING: return look_stopping(ps, w, now);
     case RDN_WP_DYING: return look_dying(ps, w, now);
     case RDN_WP_GONE: break;
     }

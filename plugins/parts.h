@@ -85,8 +85,9 @@ struct rdn_wlane {
     struct rdn_note note;
     struct rdn_lognote log;
     /* supervisor */
-    struct rdn_note death;
+    struct rdn_note death;                              /* how a worker died, or where a late one was stopped */
     _Atomic uint32_t death_newer;                       /* the death note belongs to the newest call */
+    bool timeout_due;                                   /* a line R4303 is to be written once that is known */
     uint64_t moved[RDN_OUT_COUNT];                      /* late calls that turned out to be something else */
     uint32_t backoff_ms, ndeaths;
     int64_t deaths_ns[3], respawn_ns;
@@ -122,6 +123,7 @@ struct rdn_plugin {
     struct rdn_wlane *lanes;
     struct rdn_gen *live;
     uint64_t gens, deaths, restarts, violations;
+    int64_t gone_ns;
     uint32_t nkept;
     struct rdn_plugin_violation kept[RDN_PLUGIN_VIOLATIONS];          /* a ring */
     struct { struct rdn_work *w; uint32_t place; } pending[RDN_PLUGIN_VIOLATIONS];
@@ -212,6 +214,7 @@ int64_t rdn_fate_step(struct rdn_plugins *, struct rdn_work *, int64_t now);
 void rdn_fate_report(struct rdn_plugins *, const struct rdn_ctl_report *, int fd);   /* SPAWNED, CONFINED, EXIT */
 void rdn_fate_gone(struct rdn_plugins *, struct rdn_work *);                         /* its pidfd is readable */
 void rdn_fate_kill(struct rdn_work *, const char *cause);
+bool rdn_fate_stopping(struct rdn_wlane *);              /* its worker is late, and has not yet stopped or died */
 void rdn_fate_idle(struct rdn_plugins *);               /* once a second: workers that burn CPU without a call */
 void rdn_fate_close(struct rdn_plugins *, struct rdn_plugin *);      /* kills and frees what is left of it; no lane is inside */
 void rdn_gen_fail(struct rdn_plugins *, struct rdn_gen *);           /* its .err is set; wakes the opener, ends its workers */

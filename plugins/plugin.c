@@ -51,7 +51,7 @@ static int check_tier(struct rdn_plugins *ps, redan_error *reterr) {
     if (ps->opt.deny != RDN_DENY_NOTIFY || !(ps->promised & RDN_GOT_SECCOMP))
         ps->promised &= ~(uint32_t)RDN_GOT_LISTENER;
     /* A deny mode the operator chose does not lower the tier; a listener the kernel refuses does. */
-    ps->probe.tier = rdn_probe_tier(ps->promised | (ps->opt.deny != RDN_DENY_NOTIFY ? RDN_GOT_LISTENER : 0u));
+    ps->probe.tier = rdn_probe_tier(ps->promised | (ps->opt.deny != RDN_DENY_NOTIFY ? ps->probe.bits & RDN_GOT_LISTENER : 0u));
     return 0;
 }
 

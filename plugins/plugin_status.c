@@ -34,6 +34,7 @@ static void add_lane(struct rdn_plugin_status *s, struct rdn_wlane *l) {
     struct rdn_work *w = atomic_load(&l->cur);
     uint32_t st = w ? atomic_load(&w->state) : RDN_W_DEAD;
     s->lanes_ready += st == RDN_W_READY || st == RDN_W_BUSY;
+    s->layers = w && w->zyg ? w->got | w->zyg->got : s->layers;
     s->tripped = s->tripped || atomic_load(&l->tripped) == 1;
 }
 
@@ -70,6 +71,7 @@ void rdn_plugin_status(struct rdn_plugin *p, struct rdn_plugin_status *s) {
     s->generation = p->live ? p->live->number : 0;
     s->load_ns = p->live ? p->live->ready_ns - p->live->asked_ns : 0;
     s->deaths = p->deaths;
+    s->gone_ns = p->gone_ns;
     s->restarts = p->restarts;
     s->quarantined = p->quarantined;
     struct rdn_wlane *show = &p->lanes[0];

@@ -84,7 +84,12 @@ static void flush_logs(struct rdn_plugins *ps, struct rdn_plugin *p) {
             char line[640];
             if (!(due >> out & 1))
                 continue;
-            rdn_note_read(&l->note.version, l->note.words, &b, sizeof b);
+            if (out == RDN_OUT_TIMEOUT && rdn_fate_stopping(l)) {            /* its line comes when it is known where it was stopped */
+                l->timeout_due = true;
+                continue;
+            }
+            const struct rdn_note *n = atomic_load(&l->death_newer) ? &l->death : &l->note;
+            rdn_note_read(&n->version, n->words, &b, sizeof b);
             if (b.outcome != out) {                     /* a newer note, or an outcome without one */
                 memset(&b, 0, sizeof b);
                 b.outcome = out;

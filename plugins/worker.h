@@ -149,6 +149,7 @@ struct rdn_plugin_status {
     uint64_t generation, calls, outcomes[RDN_OUT_COUNT];
     uint64_t violations, deaths, restarts;
     uint32_t lanes_ready;
+    uint32_t layers;                                 /* RDN_GOT_* that a worker of it really has (sandbox/wire.h) */
     bool tripped, quarantined;
     enum rdn_outcome last;                           /* the newest call, KILLED once a late one had to be killed */
     char error[512];                                 /* "ZeroDivisionError: division by zero (score.py:12 in score)" */
@@ -156,6 +157,7 @@ struct rdn_plugin_status {
     char log[4096]; uint32_t log_len;                /* what the plugin printed last */
     uint64_t peak_bytes;                             /* as the worker counts it: a hint */
     int64_t  load_ns;                                /* request to ready of the newest generation, slowest lane */
+    int64_t  gone_ns;                                /* rdn_mono_ns when the newest dead worker was seen to be gone; 0: none died */
     uint32_t nkept;                                  /* of violations, the newest */
     struct rdn_plugin_violation kept[RDN_PLUGIN_VIOLATIONS];
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sandbox_try.c: `redan sandbox try FILE.py`: load a file into a confined worker and call attack() once.
+ * sandbox_try.c: `redan sandbox try FILE.py...`: load each file into a confined worker of its own and call attack() once.
  *
+ *   a file      "FILE:" when there are several
  *   line 1      OUTCOME ANSWER          names of plugins/outcomes.def; - when there is no answer
  *   then        violation NAME (FILE:LINE)      one a denied system call
- *   exit        0 nothing obtained, 1 the answer begins with GOT:, 2 could not run */
+ *   exit        0 nothing obtained, 1 an answer begins with GOT:, 2 could not run */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,20 @@
 
 enum { MAX_PRELOAD = 32 };
 struct order {
-    const char *file, *function;
+    char **files;
+    int nfiles;
+    const char *function;
     bool json, container, container_user, tier;
+    unsigned lack;
     struct rdn_plugins_options opt;
     struct rdn_plugin_spec spec;
     const char *preload[MAX_PRELOAD];
     char list[1024];
 };
 static const char usage[] =
-    "usage: redan sandbox try FILE.py [--preload a,b] [--deny notify|trap|errno|kill] [--no-userns] [--container[=root|user]]\n"
-    "                                 [--function NAME] [--deadline-ms N] [--mem-mib N] [--without LAYER] [--tier] [--json]\n"
+    "usage: redan sandbox try FILE.py... [--preload a,b] [--site DIR] [--deny notify|trap|errno|kill] [--function NAME]\n"
+    "                                 [--deadline-ms N] [--mem-mib N] [--require TIER] [--tier] [--json]\n"
+    "                 as on a lesser machine: [--no-userns] [--container[=root|user]] [--lack landlock|listener|filter] [--without LAYER]\n"
     "       redan sandbox explain     the system calls a worker may make\n"
     "       redan sandbox probe       what this machine offers\n";
 
@@ -81,11 +86,31 @@ static bool parse_container(struct order *o, const char *who) {
     return !who || !strcmp(who, "root") || o->container_user;
 }
 
+static bool parse_lack(struct order *o, const char *what) {
+    static const char *const names[] = { "landlock", "listener", "filter" };
+    for (unsigned i = 0; i < 3; i++)
+        if (!strcmp(what, names[i])) {
+            o->lack |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_tier(struct order *o, const char *name) {
+    for (int t = RDN_TIER_MINIMAL; t <= RDN_TIER_FULL; t++)
+        if (!strcmp(name, rdn_tier_text((enum rdn_tier)t))) {
+            o->opt.require_tier = (uint8_t)t;
+            return true;
+        }
+    return false;
+}
+
 static bool parse(struct order *o, int argc, char **argv) {
     static const struct option options[] = {
         { "preload", 1, NULL, 'p' }, { "deny", 1, NULL, 'd' }, { "no-userns", 0, NULL, 'u' }, { "container", 2, NULL, 'c' },
         { "json", 0, NULL, 'j' }, { "function", 1, NULL, 'f' }, { "deadline-ms", 1, NULL, 't' }, { "mem-mib", 1, NULL, 'm' },
-        { "without", 1, NULL, 'w' }, { "tier", 0, NULL, 'T' }, { 0 },
+        { "without", 1, NULL, 'w' }, { "tier", 0, NULL, 'T' }, { "lack", 1, NULL, 'l' }, { "require", 1, NULL, 'r' },
+        { "site", 1, NULL, 's' }, { 0 },
     };
     bool ok = true;
     optind = 0;
@@ -101,10 +126,14 @@ static bool parse(struct order *o, int argc, char **argv) {
         case 'm': o->spec.mem_cap_mib = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'w': ok = parse_layer(o, optarg); break;
         case 'T': o->tier = true; break;
+        case 'l': ok = parse_lack(o, optarg); break;
+        case 'r': ok = parse_tier(o, optarg); break;
+        case 's': o->opt.python_site = optarg; break;
         default: ok = false;
         }
-    o->file = optind < argc ? argv[optind] : NULL;
-    return ok && o->file && optind + 1 == argc;
+    o->files = argv + optind;
+    o->nfiles = argc - optind;
+    return ok && o->nfiles > 0;
 }
 
 static bool numpy_installed(void) { return access("/usr/lib/python3/dist-packages/numpy/__init__.py", R_OK) == 0; }
@@ -135,13 +164,24 @@ static void json_text(struct rdn_buf *b, const char *name, const char *text) {
         rdn_buf_puts(b, "null");
 }
 
-static void print_json(const struct rdn_plugin_status *s, const char *answer, const char *tier) {
+static void json_layers(struct rdn_buf *b, uint32_t layers) {
+    rdn_buf_puts(b, ",\"layers\":[");
+    for (unsigned i = 0, n = 0; rdn_mech_text(i); i++)
+        if (layers & 1u << i)
+            rdn_buf_printf(b, "%s\"%s\"", n++ ? "," : "", rdn_mech_text(i));
+    rdn_buf_putc(b, ']');
+}
+
+static void print_json(const struct order *o, const struct rdn_plugin_status *s, const char *answer, const char *tier) {
     struct rdn_buf b;
     rdn_buf_init(&b, &rdn_libc_mem);
     rdn_buf_printf(&b, "{\"schema\":1");
+    json_text(&b, "file", o->spec.file);
     json_text(&b, "outcome", rdn_outcome_text(s->last));
     json_text(&b, "answer", answer);
     json_text(&b, "tier", tier);
+    json_layers(&b, s->layers);
+    rdn_buf_printf(&b, ",\"ready\":%s", s->lanes_ready ? "true" : "false");
     json_text(&b, "error", *s->error ? s->error : NULL);
     rdn_buf_puts(&b, ",\"violations\":[");
     for (uint32_t i = 0; i < s->nkept; i++) {
@@ -175,12 +215,15 @@ static bool load_outcome(const redan_error *e, struct rdn_plugin_status *s) {
 }
 
 static int show(const struct order *o, const struct rdn_plugin_status *s, const char *answer, const char *tier) {
-    if (o->json)
-        print_json(s, answer, tier);
-    else
+    if (o->json) {
+        print_json(o, s, answer, tier);
+    } else {
+        if (o->nfiles > 1)
+            printf("%s:\n", o->spec.file);
         print_plain(s, answer);
-    if (o->tier && !o->json)
-        printf("tier %s\n", tier);
+        if (o->tier)
+            printf("tier %s\n", tier);
+    }
     return answer && !strncmp(answer, "GOT:", 4);
 }
 
@@ -218,18 +261,23 @@ static int run_try(int argc, char **argv) {
         fputs(usage, stderr);
         return 2;
     }
-    if (o.container && rdn_profile_container(!o.container_user, &e) < 0)
+    if ((o.container && rdn_profile_container(!o.container_user, &e) < 0) || (o.lack && rdn_profile_lack(o.lack, &e) < 0))
         return fail_with(&e);
     o.spec.name = o.function;
-    o.spec.file = o.file;
     o.spec.preload = o.preload;
     o.spec.plain = true;
     o.spec.ret = (struct rdn_wire_type){ .kind = RDN_WIRE_TEXT, .size = 256 };
     if (rdn_plugins_open(&o.opt, &ps, &e) < 0)
         return fail_with(&e);
-    int rc = call_once(&o, ps, rdn_tier_text(rdn_plugins_tier(ps)));
+    int worst = 0;
+    for (int i = 0; i < o.nfiles; i++) {
+        o.spec.file = o.files[i];
+        int rc = call_once(&o, ps, rdn_tier_text(rdn_plugins_tier(ps)));
+        worst = rc > worst ? rc : worst;
+        fflush(stdout);
+    }
     rdn_plugins_close(ps);
-    return rc;
+    return worst;
 }
 
 /* What this machine offers, or the list a worker would get here. */

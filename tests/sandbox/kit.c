@@ -9,7 +9,7 @@ static char folder[] = "/tmp/redan-kit-XXXXXX";
 int kit_setup(void **state) {
     (void)state;
     redan_error e = { 0 };
-    struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL };
+    struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL, .python_site = getenv("REDAN_TEST_SITE"), .spare = getenv("REDAN_TEST_SPARE") };
     int rc = rdn_plugins_open(&o, &kit, &e);
     if (rc == REDAN_E_NOSUP) {
         printf("%s %s\n", e.id, e.text);
@@ -66,14 +66,13 @@ redan_error kit_refused(struct rdn_plugin_spec spec, const char *text) {
     return e;
 }
 
-/* Insertion: a few dozen values. */
+static int rising(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 int64_t kit_percentile(int64_t *v, size_t n, int percent) {
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k && v[k - 1] > v[k]; k--) {
-            int64_t t = v[k];
-            v[k] = v[k - 1];
-            v[k - 1] = t;
-        }
+    qsort(v, n, sizeof *v, rising);
     return v[(n - 1) * (size_t)percent / 100];
 }
 

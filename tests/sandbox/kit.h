@@ -13,7 +13,8 @@
 #include "plugins/worker.h"
 
 #define KIT_MS 1000000LL
-/* Group set-up and tear-down: one engine a test program. Skips (77) where plugins cannot run. */
+/* Group set-up and tear-down: one engine a test program, with the site folder $REDAN_TEST_SITE, and a spare zygote with
+ * $REDAN_TEST_SPARE. Skips (77) where plugins cannot run. */
 int kit_setup(void **state);
 int kit_teardown(void **state);
 extern struct rdn_plugins *kit;
