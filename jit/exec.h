@@ -70,6 +70,11 @@ struct rdn_frame_head {                                  /* first member of stru
     int64_t now, ts;
     bool any_undef;                                      /* some bit of undef is set */
     struct rdn_win *const *wins;                         /* by window, for helpers.wasks and wput; set by the lane, NULL without it */
+    /* jit's: of the event in work, from 1; its answers from a batch, NULL: none; the executor's entries (exec_impl.h). */
+    uint64_t seq;
+    const uint64_t *known;
+    void (*begin)(struct rdn_frame *);
+    void (*rules)(struct rdn_frame *, enum rdn_phase);
 };
 uint64_t rdn_frame_cold_rules(const struct rdn_frame *); /* rules that machine code gave to interp so far. [any] while the frame is open */
 int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
@@ -78,7 +83,22 @@ void rdn_frame_close(struct rdn_frame *);
 static inline struct rdn_frame_head *rdn_frame_head(struct rdn_frame *f) { return (struct rdn_frame_head *)(void *)f; }
 void rdn_frame_params_changed(struct rdn_frame *);       /* after the lane changed `params` */
 
-void rdn_exec_begin(struct rdn_frame *, uint32_t event, const uint8_t *row, int64_t now, int64_t ts);
+void rdn_frame_clear_undef(struct rdn_frame *);          /* jit's own */
+void rdn_frame_take_known(struct rdn_frame *);
+static inline void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
+    struct rdn_frame_head *h = rdn_frame_head(f);
+    h->event = event;
+    h->row = row;
+    h->now = now;
+    h->ts = ts;
+    h->score = 0;
+    h->known = NULL;
+    h->seq++;
+    if (__builtin_expect(h->any_undef, 0))
+        rdn_frame_clear_undef(f);
+    if (h->begin)
+        h->begin(f);
+}
 /* No event: expectations and field values of tests (ts: the test's clock). Nodes that need one must not be asked for. */
 void rdn_exec_begin_none(struct rdn_frame *, int64_t now, int64_t ts);
 enum rdn_enter { RDN_ENTER, RDN_ENTER_NOT, RDN_ENTER_SKIP };   /* where is false; something undefined or not storable (count it) */
@@ -89,7 +109,12 @@ enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_w
  * would, and returns the number of the first one it leaves to the caller; the length of the list: none. Windows whose prev is read are
  * left, and all accepted ones where the value of some depends on a window. */
 uint32_t rdn_exec_puts(struct rdn_frame *, bool accepted, uint32_t from);
-void rdn_exec_rules(struct rdn_frame *, enum rdn_phase);
+static inline void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
+    if (__builtin_expect(rdn_frame_head(f)->known != NULL, 0) && phase == RDN_EARLY)
+        rdn_frame_take_known(f);
+    else
+        rdn_frame_head(f)->rules(f, phase);
+}
 void rdn_exec_value(struct rdn_frame *, rdn_id, struct rdn_cell *ret);
 /* Cause and place (.cause, .span) of an undefined condition; rule: index of ir->rules. Evaluates it again, so before accepted
  * windows are updated; lets and calls keep what they have. */
@@ -115,7 +140,10 @@ struct rdn_batch {
 const uint64_t *rdn_exec_batch_rules(const struct rdn_program *, uint32_t event);
 void rdn_exec_batch(struct rdn_frame *, const struct rdn_batch *);        /* only where batch_rules is not NULL. [hot] */
 /* As rdn_exec_begin; RDN_EARLY then takes the answers of batch_rules from `fired` (the event's words, read until then). [hot] */
-void rdn_exec_begin_known(struct rdn_frame *, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired);
+static inline void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
+    rdn_exec_begin(f, event, row, now, ts);
+    rdn_frame_head(f)->known = fired;
+}
 
 /* explain: evaluates the rule's condition in interp and hands out its sub-values in order of evaluation (17.6). */
 typedef void rdn_trace_fn(void *ctx, const struct rdn_ir *, rdn_id node, const struct rdn_cell *);

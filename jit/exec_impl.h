@@ -38,7 +38,7 @@ struct rdn_exec_impl {
      * does not like. */
     const uint64_t *(*batch_rules)(const struct rdn_program *, uint32_t event);
     void (*batch)(struct rdn_frame *, const struct rdn_batch *);
-    /* rules(EARLY) of an event begun with answers (f->known): the rules outside batch_rules, bits of the others 0 or as they are;
+    /* rules(EARLY) of an event begun with answers (f->head.known): the rules outside batch_rules, bits of the others 0 or as they are;
      * frame.c puts those into head.fired afterwards. NULL: batch_rules never leaves out an early rule, so nothing is left to run. */
     void (*rules_rest)(struct rdn_frame *);
 };

@@ -27,6 +27,8 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
     f->head.ir = p->ir;
     f->head.params = params;
     f->head.event = NO_EVENT;
+    f->head.begin = p->impl->begin;
+    f->head.rules = p->impl->rules;
     f->bits = rdn_zalloc(mem, 2 * f->words * sizeof *f->bits);
     int rc = f->bits ? 0 : rdn_fail(reterr, NOMEM, "", "frame");
     if (!rc) {
@@ -65,31 +67,9 @@ static void clear(struct rdn_frame *f, uint64_t *bits) {
     for (uint32_t w = 0; w < f->words; w++)
         bits[w] = 0;
 }
-static inline void begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
-    struct rdn_frame_head *h = &f->head;
-    h->event = event;
-    h->row = row;
-    h->now = now;
-    h->ts = ts;
-    h->score = 0;
-    if (h->any_undef)
-        clear(f, h->undef);
-    h->any_undef = false;
-    f->known = NULL;
-    f->seq++;
-}
-
-void rdn_exec_begin(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts) {
-    begin(f, event, row, now, ts);
-    if (f->impl->begin)
-        f->impl->begin(f);
-}
-
-void rdn_exec_begin_known(struct rdn_frame *f, uint32_t event, const uint8_t *row, int64_t now, int64_t ts, const uint64_t *fired) {
-    begin(f, event, row, now, ts);
-    if (f->impl->begin)
-        f->impl->begin(f);
-    f->known = fired;
+void rdn_frame_clear_undef(struct rdn_frame *f) {
+    clear(f, f->head.undef);
+    f->head.any_undef = false;
 }
 
 void rdn_frame_clear_fired(struct rdn_frame *f) {
@@ -107,27 +87,31 @@ void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
 }
 
 /* Bits of rules outside batch_rules are nobody's: an executor may leave anything there. */
-static void take_known(struct rdn_frame *f) {
+void rdn_frame_take_known(struct rdn_frame *f) {
     const struct rdn_exec_impl *x = f->impl;
-    const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->known;
+    const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->head.known;
     if (x->rules_rest)
         x->rules_rest(f);
     else
         rdn_frame_clear_fired(f);
-    f->known = NULL;
+    f->head.known = NULL;
     for (uint32_t w = 0; w * 64 < f->head.ir->events[f->head.event].nrules; w++)
         f->head.fired[w] |= fired[w] & mask[w];
 }
 
-void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) { begin(f, NO_EVENT, NULL, now, ts); }
+void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) {
+    f->head.seq++;
+    f->head.event = NO_EVENT;
+    f->head.row = NULL;
+    f->head.now = now;
+    f->head.ts = ts;
+    f->head.score = 0;
+    f->head.known = NULL;
+    if (f->head.any_undef)
+        rdn_frame_clear_undef(f);
+}
 
 enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->impl->window(f, window, ret); }
 uint32_t rdn_exec_puts(struct rdn_frame *f, bool accepted, uint32_t from) { return f->impl->puts ? f->impl->puts(f, accepted, from) : from; }
-void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
-    if (f->known && phase == RDN_EARLY)
-        take_known(f);
-    else
-        f->impl->rules(f, phase);
-}
 void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
 void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

@@ -31,12 +31,10 @@ struct rdn_frame {
     struct rdn_helpers helpers;
     void *lane;
     const struct rdn_exec_impl *impl;                    /* prog's */
-    uint64_t seq;                                        /* of the event in work, from 1 */
     uint64_t *bits;                                      /* backs head.fired, unless `rules` turns it elsewhere, and head.undef */
     uint32_t words;                                      /* of each, for the event with most rules */
     struct rdn_interp_state *interp;
     void *x, *batch;                                     /* the executor's own: slots, taint bits, code; batch: for batches */
-    const uint64_t *known;                               /* answers from a batch, of the event in work; NULL: none */
 };
 
 void rdn_frame_clear_fired(struct rdn_frame *);          /* head.fired is the frame's own words, all 0. [hot] */

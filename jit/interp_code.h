@@ -76,9 +76,9 @@ struct rdn_interp_state {
 };
 /* The first question about a new event: every memo is forgotten. [hot] */
 static inline void rdn_interp_need_begin(struct rdn_interp_state *st) {
-    if (st->seq == st->frame->seq)
+    if (st->seq == st->frame->head.seq)
         return;
-    st->seq = st->frame->seq;
+    st->seq = st->frame->head.seq;
     st->gen = ++st->stamps;
     st->keep.used = 0;
 }

@@ -28,8 +28,6 @@ static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_p
 static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct rdn_block *ret) {
     const struct rdn_plan *pl = ev->plan;
     *ret = (struct rdn_block){.p = p, .taint = (uint64_t *)(void *)(p + rdn_block_taint(pl)), .fired = (uint64_t *)(void *)(p + rdn_block_fired(pl))};
-    ret->direct = !pl->items.n && pl->gathers.n == ev->nlate && !pl->any_early ? ev->rules : NULL;
-    ret->sparse = ev->sparse;
     open_keys(p, &ev->steps);
     ret->states = p += rdn_block_bytes(pl);
     ret->late_gen = (uint64_t *)(void *)(p += round64(pl->nslots));
@@ -39,11 +37,17 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
     return p;
 }
 
+static void open_quick(const struct rdn_unit_event *ev, const struct rdn_block *b, struct rdn_quick *ret) {
+    const struct rdn_plan *pl = ev->plan;
+    *ret = (struct rdn_quick){.block = b->p, .fired = b->fired, .sparse = ev->sparse};
+    ret->all = ret->code = !pl->items.n && pl->gathers.n == ev->nlate && !pl->windows.n && !pl->any_early ? ev->rules : NULL;
+}
+
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
     size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(2 * events * sizeof(struct rdn_block)), n;
-    size_t ask = round64(8 * (size_t)f->words);
-    n = 64 + head + ptrs + ask;
+    size_t quick = round64(events * sizeof(struct rdn_quick)), ask = round64(8 * (size_t)f->words);
+    n = 64 + head + ptrs + quick + ask;
     for (uint32_t e = 0; e < events; e++)
         n += event_bytes(&u->events[e]) + (u->events[e].rest ? event_bytes(u->events[e].rest) : 0);
     void *memory = rdn_zalloc(f->mem, n);
@@ -54,10 +58,13 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     *r = (struct rdn_run){.unit = u, .alive = u->alive, .memory = memory, .bytes = n};
     r->blocks = (struct rdn_block *)(void *)(p += head);
     r->rests = r->blocks + events;
-    r->ask = (uint64_t *)(void *)(p += ptrs);
+    r->quick = (struct rdn_quick *)(void *)(p += ptrs);
+    r->ask = (uint64_t *)(void *)(p += quick);
     p += ask;
-    for (uint32_t e = 0; e < events; e++)
+    for (uint32_t e = 0; e < events; e++) {
         p = open_block(&u->events[e], p, &r->blocks[e]);
+        open_quick(&u->events[e], &r->blocks[e], &r->quick[e]);
+    }
     for (uint32_t e = 0; e < events; e++)
         p = u->events[e].rest ? open_block(u->events[e].rest, p, &r->rests[e]) : p;
     f->x = r;
@@ -232,7 +239,7 @@ static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
 }
 static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev, struct rdn_block *b) {
     struct rdn_run *r = f->x;
-    r->gen = f->seq;
+    r->gen = f->head.seq;
     r->at = b;
     r->ev = ev;
     r->block = b->p;
@@ -241,18 +248,24 @@ static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev,
     r->inputs_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
 }
+static void turn_to_whole(struct rdn_frame *f) {
+    const struct rdn_run *r = f->x;
+    turn_to(f, &r->unit->events[f->head.event], &r->blocks[f->head.event]);
+}
 /* The event is looked at when something is asked: one that is a native function and nothing else needs none of this. */
 void rdn_run_start(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_unit_event *ev = &r->unit->events[f->head.event];
-    bool rest = f->known && ev->rest;
+    bool rest = f->head.known && ev->rest;
     turn_to(f, rest ? ev->rest : ev, &(rest ? r->rests : r->blocks)[f->head.event]);
     if (*rdn_run_flags(r))                               /* of the last event of this type */
         clear_taint(r);
 }
 
+static inline const uint32_t *quick_flags(const struct rdn_quick *q) { return (const uint32_t *)(const void *)(q->block + RDN_BLOCK_FLAGS); }
 static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
+    struct rdn_quick *q = &r->quick[f->head.event];
     rdn_run_need_start(f);
     if (!rdn_native_alive(r)) {
         if (phase == RDN_EARLY)
@@ -263,6 +276,7 @@ static __attribute__((noinline)) void all_rules(struct rdn_frame *f, enum rdn_ph
     } else {
         late_rules(f);
     }
+    q->code = *quick_flags(q) ? NULL : q->all;
 }
 void rdn_run_rest(struct rdn_frame *f) {
     if (((struct rdn_run *)f->x)->unit->events[f->head.event].rest)
@@ -271,23 +285,30 @@ void rdn_run_rest(struct rdn_frame *f) {
         rdn_frame_clear_fired(f);
 }
 /* The native code left flags. */
-static __attribute__((noinline)) void not_all(struct rdn_frame *f) {
+static __attribute__((noinline)) void not_quick(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    if (r->gen != f->head.seq)
+        turn_to_whole(f);
     after_native(f);
     drain(f);
+    r->quick[f->head.event].code = NULL;                 /* until the flags are cleared */
+}
+static __attribute__((noinline)) void quick_sparse(struct rdn_frame *f) {
+    turn_to_whole(f);
+    rdn_run_sparse(f);
 }
 void rdn_run_rules(struct rdn_frame *f, enum rdn_phase phase) {
     struct rdn_run *r = f->x;
-    struct rdn_block *b = &r->blocks[f->head.event];
-    uint32_t *flags = (uint32_t *)(void *)(b->p + RDN_BLOCK_FLAGS);
-    if (phase != RDN_EARLY || !b->direct || *flags || r->gen == f->seq || !rdn_native_alive(r)) {
+    const struct rdn_quick *q = &r->quick[f->head.event];
+    if (__builtin_expect(phase != RDN_EARLY || !q->code || !rdn_native_alive(r), 0)) {
         all_rules(f, phase);
         return;
     }
-    turn_to(f, &r->unit->events[f->head.event], b);
-    f->head.fired = b->fired;
-    b->direct(b->p, f->head.row);
-    if (b->sparse)
-        rdn_run_sparse(f);
-    if (__builtin_expect(*flags, 0))
-        not_all(f);
+    f->head.fired = q->fired;
+    memcpy(q->block + RDN_BLOCK_NOW, &f->head.now, 8);
+    q->code(q->block, f->head.row);
+    if (q->sparse)
+        quick_sparse(f);
+    if (__builtin_expect(*quick_flags(q), 0))
+        not_quick(f);
 }

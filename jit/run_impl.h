@@ -9,17 +9,20 @@
 /* In front of each key of the block that is not quick. state: as of a slot. */
 struct rdn_key_memo { uint64_t gen; uint8_t state; };
 _Static_assert(sizeof(struct rdn_key_memo) == RDN_KEY_MEMO, "place of a key");
-/* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT; direct:
- * group 0, when it comes first and nothing but sparse groups behind it unless something is undefined; late_gen: by gather, the
- * event a late one was made for. */
-struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; rdn_native *direct; bool sparse; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
+/* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT;
+ * late_gen: by gather, the event a late one was made for. */
+struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
+/* All that most events need, of one event type: group 0, when nothing comes before it, and nothing but sparse groups behind it unless
+ * something is undefined. all NULL: there is more to do; code: the same, or NULL while the block has flags to clear. */
+struct rdn_quick { rdn_native *code, *all; uint8_t *block; uint64_t *fired; bool sparse; };
 struct rdn_run {
+    struct rdn_quick *quick;                             /* by event */
+    const volatile uint8_t *alive;                       /* the unit's */
     const struct rdn_unit *unit;
     const struct rdn_unit_event *ev;                     /* of the event in work */
     uint8_t *block;
     uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
     uint64_t *fired;                                     /* the output words, and head.fired */
-    const volatile uint8_t *alive;                       /* the unit's */
     struct rdn_block *blocks, *rests, *at;               /* of all events; of their rests; of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint64_t gen;                                        /* of the event in work */
@@ -59,7 +62,7 @@ static inline int64_t rdn_row_word(const uint8_t *p, unsigned load) {
 /* run.c */
 void rdn_run_start(struct rdn_frame *);
 static inline void rdn_run_need_start(struct rdn_frame *f) {
-    if (((struct rdn_run *)f->x)->gen != f->seq)
+    if (((struct rdn_run *)f->x)->gen != f->head.seq)
         rdn_run_start(f);
 }
 void rdn_run_native(struct rdn_frame *, rdn_native *code);
