@@ -80,6 +80,7 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->code_seen = carve(&c, sizeof *b->code_seen, ir->ncodes);
     b->shadow_seen = carve(&c, sizeof *b->shadow_seen, ir->ncodes);
     b->points = carve(&c, sizeof *b->points, b->rs->npoints);
+    b->sums = carve(&c, sizeof *b->sums, ir->nrules);
     b->codes = carve(&c, sizeof *b->codes, b->cap_codes);
     b->shadow = carve(&c, sizeof *b->shadow, b->cap_codes);
     b->src = carve(&c, sizeof *b->src, b->cap_codes);
@@ -154,6 +155,22 @@ static int open_state(struct rdn_binding *b, redan_error *reterr) {
     return rc;
 }
 
+/* Points that are constants are worked out once; an event takes their sum. */
+static void know_points(struct rdn_binding *b) {
+    const struct rdn_ir *ir = b->rs->ir;
+    rdn_exec_begin_none(b->frame, 0, 0);
+    for (uint32_t i = 0; i < ir->nrules; i++) {
+        const struct rdn_rule *r = &ir->rules[i];
+        const struct rdn_rule_info *info = &b->rs->rules[i];
+        b->sums[i] = 0;
+        for (uint32_t k = 0; info->scores && info->known && k < r->nacts; k++)
+            if (r->acts[k].verb == RDN_V_SCORE) {
+                rdn_exec_value(b->frame, r->acts[k].points, &b->points[info->points + k]);
+                b->sums[i] += r->shadow ? 0 : b->points[info->points + k].i;
+            }
+    }
+}
+
 int rdn_binding_open(struct redan_ruleset *rs, struct redan_lane *lane, struct rdn_binding **ret, redan_error *reterr) {
     struct rdn_binding *b = rdn_zalloc(&rs->eng->mem, sizeof *b);
     if (!b)
@@ -170,6 +187,7 @@ int rdn_binding_open(struct redan_ruleset *rs, struct redan_lane *lane, struct r
         return rc;
     }
     rdn_frame_head(b->frame)->wins = b->wins;
+    know_points(b);
     *ret = b;
     return 0;
 }

@@ -15,6 +15,13 @@ struct tally {                                           /* the winning verdict 
     bool has_messages;                                   /* of some action that acts */
 };
 
+/* Cause and place of a condition are worked out when asked for, or before accepted windows change under them. */
+enum { CAUSE_LATER = 255 };
+static const struct rdn_cell later = { .cause = CAUSE_LATER };
+static void find_cause(struct rdn_binding *b, uint32_t i) {
+    if (b->causes[i].cause == CAUSE_LATER)
+        rdn_exec_cause(b->frame, b->undefined[i], &b->causes[i]);
+}
 static void add_undefined(struct rdn_binding *b, uint32_t rule, const struct rdn_cell *c) {
     b->undefined[b->nundefined] = (uint16_t)rule;
     b->causes[b->nundefined++] = *c;
@@ -134,9 +141,7 @@ static void take_rule(struct tally *t, uint32_t rule, bool undefined) {
     const struct rdn_rule *r = &b->rs->ir->rules[rule];
     const struct rdn_cell *points = b->points + b->rs->rules[rule].points;
     if (undefined) {
-        struct rdn_cell c;
-        rdn_exec_cause(b->frame, rule, &c);
-        add_undefined(b, rule, &c);
+        add_undefined(b, rule, &later);
         if (r->undef && r->undef->verb != RDN_V_SKIP)
             take_action(t, rule, r, r->undef, points + r->nacts);
         return;
@@ -176,7 +181,11 @@ static __attribute__((noinline)) void take_rules(struct rdn_binding *b, const st
     ret->nshadow = (uint32_t)(b->shadow + b->nshadow - ret->shadow);
     ret->nundefined = b->nundefined - b->last_undefined;
     ret->nemits = (uint32_t)(b->emits + b->nemits - ret->emits);
-    if (ret->verdict == REDAN_ACCEPT && e->naccepted && t.has_messages)
+    if (ret->verdict != REDAN_ACCEPT || !e->naccepted)
+        return;
+    for (uint32_t i = b->last_undefined; i < b->nundefined; i++)
+        find_cause(b, i);
+    if (t.has_messages)
         keep_messages(b, b->last_codes);
 }
 
@@ -262,6 +271,9 @@ int redan_cause(redan_lane *l, uint32_t i, redan_undefined *ret) {
     if (!b || b->last_undefined > b->nundefined || i >= b->nundefined - b->last_undefined)
         return REDAN_E_INVAL;
     i += b->last_undefined;
+    uint32_t mode = rdn_fpmode_enter();
+    find_cause(b, i);
+    rdn_fpmode_leave(mode);
     *ret = (redan_undefined){ .rule = b->undefined[i], .cause = b->causes[i].cause };
     rdn_ir_linecol(b->rs->ir, b->causes[i].span, &ret->line, &ret->col);
     return 0;

@@ -24,10 +24,11 @@
 #define RDN_LANES_MAX 256u
 #define RDN_KEEP_RULESETS 16u                            /* for rollback, at most */
 
-struct rdn_rule_info { uint32_t points; bool scores; };  /* first index of its score actions' points; it has some */
+/* First index of its score actions' points; it has some; all of them are constants. */
+struct rdn_rule_info { uint32_t points; bool scores, known; };
 struct rdn_event_info {
     bool has_late;
-    uint32_t *scorers, nscorers;                         /* positions in event->rules of early rules with score actions */
+    uint64_t *scorers; bool scores;                      /* a bit each by position in event->rules: early rules with score actions; there are some */
     uint32_t max_codes, max_emits, max_values;           /* one event can produce at most this many */
 };
 struct rdn_hash_row { uint64_t hash; uint32_t window; };
@@ -82,7 +83,7 @@ struct rdn_binding {
     /* the verdict: bump arrays, reset by each call */
     uint64_t gen;                                        /* counts events; stamps below */
     uint64_t *code_seen, *shadow_seen;
-    struct rdn_cell *points;
+    struct rdn_cell *points; rdn_i128 *sums;             /* sums: by rule, of points that are constants */
     uint32_t *codes, *shadow; struct rdn_code_src *src;
     uint16_t *undefined; struct rdn_cell *causes;
     redan_emit *emits; redan_value *values;

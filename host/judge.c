@@ -123,17 +123,16 @@ static int64_t score_of(struct rdn_binding *b, const struct rdn_event *e, uint32
     const struct rdn_event_info *info = &b->rs->events[event];
     const struct rdn_frame_head *f = rdn_frame_head(b->frame);
     rdn_i128 sum = 0;
-    for (uint32_t i = 0; i < info->nscorers; i++) {
-        uint32_t at = info->scorers[i];
-        uint64_t bit = (uint64_t)1 << at % 64;
-        uint32_t rule = e->rules[at];
-        const struct rdn_rule *r = &b->rs->ir->rules[rule];
-        uint32_t points = b->rs->rules[rule].points;
-        if (f->undef[at / 64] & bit)
-            sum += r->undef ? add_points(b, r, points + r->nacts, r->undef, 1) : 0;
-        else if (f->fired[at / 64] & bit)
-            sum += add_points(b, r, points, r->acts, r->nacts);
-    }
+    for (uint32_t w = 0; w * 64 < e->nrules; w++)
+        for (uint64_t bits = (f->fired[w] | f->undef[w]) & info->scorers[w]; bits; bits &= bits - 1) {
+            unsigned at = (unsigned)__builtin_ctzll(bits);
+            uint32_t rule = e->rules[w * 64 + at], points = b->rs->rules[rule].points;
+            const struct rdn_rule *r = &b->rs->ir->rules[rule];
+            if (f->undef[w] >> at & 1)
+                sum += r->undef ? add_points(b, r, points + r->nacts, r->undef, 1) : 0;
+            else
+                sum += b->rs->rules[rule].known ? b->sums[rule] : add_points(b, r, points, r->acts, r->nacts);
+        }
     return sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
 }
 
@@ -164,7 +163,7 @@ static inline __attribute__((always_inline)) void judge_rules(struct redan_lane 
         reset_windows(b, e, event, row);
     update_observed(b, e, now);
     rdn_exec_rules(b->frame, RDN_EARLY);
-    f->score = info->nscorers ? score_of(b, e, event) : 0;
+    f->score = info->scores ? score_of(b, e, event) : 0;
     if (info->has_late)
         rdn_exec_rules(b->frame, RDN_LATE);
     rdn_decide(b, e, ret);

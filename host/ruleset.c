@@ -55,11 +55,14 @@ static int open_data(struct redan_ruleset *rs) {
 
 /* What one rule can add to a verdict. */
 static void count_rule(struct redan_ruleset *rs, const struct rdn_rule *r, struct rdn_rule_info *info, struct rdn_event_info *ev) {
+    const struct rdn_ir *ir = rs->ir;
     info->points = rs->npoints;
+    info->known = true;
     for (uint32_t k = 0; k <= r->nacts; k++) {
         const struct rdn_action *a = k < r->nacts ? &r->acts[k] : r->undef;
         if (!a || a->verb == RDN_V_SKIP)
             continue;
+        info->known &= a->verb != RDN_V_SCORE || (k < r->nacts && ir->nodes.v[a->points].op == RDN_OP_CONST);
         info->scores |= a->verb == RDN_V_SCORE;
         if (a->verb == RDN_V_EMIT) {
             ev->max_emits++;
@@ -81,13 +84,14 @@ static int count_all(struct redan_ruleset *rs) {
     for (uint32_t i = 0; i < ir->nevents; i++) {
         const struct rdn_event *e = &ir->events[i];
         struct rdn_event_info *info = &rs->events[i];
-        info->scorers = rdn_new_n(&rs->arena, uint32_t, e->nrules + 1);
+        info->scorers = rdn_new_n(&rs->arena, uint64_t, e->nrules / 64 + 1);
         if (!info->scorers)
             return REDAN_E_NOMEM;
         for (uint32_t k = 0; k < e->nrules; k++) {
             count_rule(rs, &ir->rules[e->rules[k]], &rs->rules[e->rules[k]], info);
             if (rs->rules[e->rules[k]].scores)
-                info->scorers[info->nscorers++] = k;
+                info->scorers[k / 64] |= (uint64_t)1 << k % 64;
+            info->scores |= rs->rules[e->rules[k]].scores;
         }
         rs->max_codes = info->max_codes > rs->max_codes ? info->max_codes : rs->max_codes;
         rs->max_emits = info->max_emits > rs->max_emits ? info->max_emits : rs->max_emits;
