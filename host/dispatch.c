@@ -2,10 +2,12 @@
  * dispatch.c: calls of plugins and kernels: typed values out, one value or a cause back, never later than the deadline.
  *
  * A plugin is named once (redan_plugin) and opened for the signature a rule set declares, when that rule set is activated; rule
- * sets that declare the same signature share the workers. rdn_dispatch_call runs on the lane: no lock, no allocation (but for
+ * sets that declare the same signature share the workers. A folder or bundle serves several functions: those that one rule set
+ * declares are opened together, in one worker a lane. rdn_dispatch_call runs on the lane: no lock, no allocation (but for
  * a sym answer that was no symbol before, which takes the symbol table's lock). */
 #include "base/clock.h"
 #include "host/host.h"
+#include "plugins/pack.h"
 #include "plugins/worker.h"
 #include <string.h>
 
@@ -19,7 +21,7 @@ struct rdn_plugin_slot {
     char *name, *file;
     uint32_t mem_cap_mib, time_cap_ms;
     char **preload; uint32_t npreload;
-    bool has_preload;
+    bool has_preload, package;                           /* package: the file is a folder or a bundle */
     struct opened *open;
 };
 
@@ -29,6 +31,10 @@ static struct rdn_plugin_slot *find_slot(struct redan_engine *e, const char *nam
     while (s && strcmp(s->name, name) != 0)
         s = s->next;
     return s;
+}
+
+static bool same_package(const struct rdn_plugin_slot *a, const struct rdn_plugin_slot *b) {
+    return a->package && b->package && strcmp(a->file, b->file) == 0;
 }
 
 static int start_plugins(struct redan_engine *e, redan_error *reterr) {
@@ -61,6 +67,7 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
     s->preload = preload;
     s->npreload = o->npreload;
     s->has_preload = o->preload != NULL;
+    s->package = rdn_pack_is(o->file);
     s->next = e->plugins;
     e->plugins = s;
     return 0;
@@ -86,8 +93,9 @@ int redan_plugin_reload(redan_engine *e, const char *name, const char *file, red
     pthread_mutex_lock(&e->lock);
     struct rdn_plugin_slot *s = find_slot(e, name);
     int rc = s ? 0 : rdn_fail(reterr, INVAL, "R3016", "no plugin is named '%.60s'", name);
-    for (struct opened *o = s ? s->open : NULL; o && rc == 0; o = o->next)
-        rc = rdn_plugin_reload(o->plugin, file, NULL, reterr);
+    for (struct rdn_plugin_slot *x = e->plugins; x && rc == 0; x = x->next)
+        for (struct opened *o = x == s || same_package(x, s) ? x->open : NULL; o && rc == 0; o = o->next)
+            rc = rdn_plugin_reload(o->plugin, file, NULL, reterr);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;
@@ -95,6 +103,9 @@ int redan_plugin_reload(redan_engine *e, const char *name, const char *file, red
 
 struct rdn_plugin *rdn_dispatch_find(struct redan_engine *e, const char *name) {
     struct rdn_plugin_slot *s = find_slot(e, name);
+    for (struct rdn_plugin_slot *x = s ? e->plugins : NULL; x && !s->open; x = x->next)
+        if (x->open && same_package(x, s))
+            return x->open->plugin;
     return s && s->open ? s->open->plugin : NULL;
 }
 
@@ -164,69 +175,142 @@ static void print_signature(struct rdn_buf *b, const struct rdn_ir *ir, const st
     rdn_buf_printf(b, " %lld", (long long)c->deadline_ns);
 }
 
-static int open_plugin(struct redan_engine *e, struct rdn_plugin_slot *s, const struct rdn_ir *ir, const struct rdn_call *c, struct rdn_arena *a,
-                       struct rdn_plugin **ret, redan_error *reterr) {
+/* Calls of one rule set that the same workers serve. */
+struct family { const struct rdn_ir *ir; uint32_t calls[16], n; };
+
+static int wire_function(struct rdn_arena *a, const struct rdn_ir *ir, const struct rdn_call *c, struct rdn_function_spec *ret) {
     struct rdn_wire_param *ps = rdn_new_n(a, struct rdn_wire_param, c->nparams + 1);
     if (!ps)
-        return rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
+        return REDAN_E_NOMEM;
     for (uint32_t i = 0; i < c->nparams; i++) {
         ps[i].name = c->params[i].name;
         if (c->params[i].type->kind != RDN_K_EVENT)
             wire_of(c->params[i].type, &ps[i].type);
         else if (wire_event(a, &ir->events[c->params[i].type->n], &ps[i].type) < 0)
-            return rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
+            return REDAN_E_NOMEM;
     }
-    struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .params = ps, .nparams = c->nparams, .deadline_ns = c->deadline_ns,
-                                    .time_cap_ns = (int64_t)s->time_cap_ms * 1000000, .mem_cap_mib = s->mem_cap_mib, .lanes = e->opt.lanes,
+    *ret = (struct rdn_function_spec){ .name = c->name, .params = ps, .nparams = c->nparams, .deadline_ns = c->deadline_ns };
+    wire_of(c->rtype, &ret->ret);
+    return 0;
+}
+
+/* What only the manifest says: that the function is there, and how wide its symbols are wanted. */
+static int apply_manifest(const struct rdn_pack *k, const struct rdn_ir *ir, struct rdn_function_spec *f, redan_error *reterr) {
+    const struct rdn_manifest_fn *m = rdn_pack_function(k, f->name);
+    if (!m)
+        return rdn_fail(reterr, PLUGIN, "R4211", "%.80s declares plugin '%.60s'; %.63s has no such function", ir->name, f->name, k->m.id);
+    for (uint32_t t = 0; t < m->ntexts; t++)
+        for (uint32_t i = 0; i < f->nparams; i++)
+            if (strcmp(f->params[i].name, m->texts[t].param) == 0 && f->params[i].type.kind == RDN_WIRE_TEXT)
+                ((struct rdn_wire_param *)(uintptr_t)f->params)[i].type.size = m->texts[t].size;
+    return 0;
+}
+
+static int open_family(struct redan_engine *e, struct rdn_plugin_slot *s, const struct family *f, struct rdn_arena *a, const struct rdn_pack *k,
+                       struct rdn_plugin **ret, redan_error *reterr) {
+    struct rdn_function_spec fns[16];
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (wire_function(a, f->ir, &f->ir->calls[f->calls[i]], &fns[i]) < 0)
+            return rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
+        int rc = k ? apply_manifest(k, f->ir, &fns[i], reterr) : 0;
+        if (rc < 0)
+            return rc;
+    }
+    struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .fns = fns, .nfns = f->n, .pack = k, .lanes = e->opt.lanes,
+                                    .time_cap_ns = (int64_t)s->time_cap_ms * 1000000, .mem_cap_mib = s->mem_cap_mib,
                                     .preload = s->has_preload ? (const char *const *)s->preload : NULL, .npreload = s->npreload };
-    wire_of(c->rtype, &spec.ret);
     return rdn_plugin_open(e->workers, &spec, ret, reterr);
 }
 
-/* The plugin of a slot for the signature of one call, opened now if no rule set had it before. */
-static int plugin_for(struct redan_engine *e, struct rdn_plugin_slot *s, const struct rdn_ir *ir, const struct rdn_call *c,
-                      struct rdn_plugin **ret, redan_error *reterr) {
+static int open_plugin(struct redan_engine *e, struct rdn_plugin_slot *s, const struct family *f, struct rdn_plugin **ret, redan_error *reterr) {
+    struct rdn_arena a;
+    struct rdn_pack *k = s->package ? rdn_zalloc(&e->mem, sizeof *k) : NULL;
+    rdn_arena_init(&a, &e->mem);
+    int rc = s->package && !k ? rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name)
+           : k ? rdn_pack_open(&e->mem, s->file, k, NULL, reterr) : 0;
+    if (rc == 0)
+        rc = open_family(e, s, f, &a, k, ret, reterr);
+    if (k)
+        rdn_pack_close(k);
+    rdn_free(&e->mem, k, sizeof *k);
+    rdn_arena_fini(&a);
+    return rc;
+}
+
+/* One more entry of the slot's list, with its signature, or NULL and everything given back. */
+static struct opened *add_opened(struct redan_engine *e, struct rdn_plugin_slot *s, const struct family *f, const char *sig, redan_error *reterr) {
+    struct opened *o = rdn_zalloc(&e->mem, sizeof *o);
+    if (o) {
+        o->signature_size = strlen(sig) + 1;
+        o->signature = rdn_zalloc(&e->mem, o->signature_size);
+    }
+    if (!o || !o->signature)
+        rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
+    else if (open_plugin(e, s, f, &o->plugin, reterr) == 0) {
+        memcpy(o->signature, sig, o->signature_size);
+        o->next = s->open;
+        s->open = o;
+        return o;
+    }
+    if (o)
+        rdn_free(&e->mem, o->signature, o->signature ? o->signature_size : 0);
+    rdn_free(&e->mem, o, sizeof *o);
+    return NULL;
+}
+
+/* The workers of a slot for the signatures of these calls, opened now if no rule set had them before. */
+static struct opened *opened_for(struct redan_engine *e, struct rdn_plugin_slot *s, const struct family *f, redan_error *reterr) {
     struct rdn_buf sig;
     rdn_buf_init(&sig, &e->mem);
-    print_signature(&sig, ir, c);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct rdn_call *c = &f->ir->calls[f->calls[i]];
+        rdn_buf_printf(&sig, "%s:", c->name);
+        print_signature(&sig, f->ir, c);
+        rdn_buf_putc(&sig, '\n');
+    }
     struct opened *o = s->open;
     while (o && strcmp(o->signature, rdn_buf_str(&sig)) != 0)
         o = o->next;
-    int rc = 0;
-    if (!o) {
-        struct rdn_arena a;
-        rdn_arena_init(&a, &e->mem);
-        o = rdn_zalloc(&e->mem, sizeof *o);
-        rc = o && !sig.failed ? open_plugin(e, s, ir, c, &a, &o->plugin, reterr) : rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
-        rdn_arena_fini(&a);
-        if (rc == 0) {
-            o->signature_size = sig.n + 1;
-            o->signature = rdn_zalloc(&e->mem, o->signature_size);
-            rc = o->signature ? 0 : rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
-        }
-        if (rc < 0) {
-            if (o)
-                rdn_plugin_close(o->plugin);
-            rdn_free(&e->mem, o, sizeof *o);
-        } else {
-            memcpy(o->signature, rdn_buf_str(&sig), o->signature_size);
-            o->next = s->open;
-            s->open = o;
-        }
-    }
+    if (sig.failed)
+        rdn_fail(reterr, NOMEM, "", "no memory for plugin %.60s", s->name);
+    else if (!o)
+        o = add_opened(e, s, f, rdn_buf_str(&sig), reterr);
     rdn_buf_fini(&sig);
-    if (rc == 0)
-        *ret = o->plugin;
-    return rc;
+    return o;
+}
+
+static int gather(struct redan_engine *e, struct rdn_plugin_slot *s, const struct rdn_ir *ir, uint32_t from, struct family *f, redan_error *reterr) {
+    *f = (struct family){ .ir = ir, .calls = { from }, .n = 1 };
+    for (uint32_t i = from + 1; i < ir->ncalls; i++) {
+        struct rdn_plugin_slot *x = ir->calls[i].kernel ? NULL : find_slot(e, ir->calls[i].name);
+        if (!x || !same_package(x, s))
+            continue;
+        if (f->n == 16)
+            return rdn_fail(reterr, PLUGIN, "R4221", "%.60s: at most 16 functions", s->file);
+        f->calls[f->n++] = i;
+    }
+    return 0;
 }
 
 int rdn_dispatch_bind(struct redan_engine *e, struct redan_ruleset *rs, redan_error *reterr) {
     const struct rdn_ir *ir = rs->ir;
     for (uint32_t i = 0; i < ir->ncalls; i++) {
         struct rdn_plugin_slot *s = ir->calls[i].kernel || rs->plugins[i] ? NULL : find_slot(e, ir->calls[i].name);
-        int rc = s ? plugin_for(e, s, ir, &ir->calls[i], &rs->plugins[i], reterr) : 0;
+        struct family f;
+        int rc = s ? gather(e, s, ir, i, &f, reterr) : 0;
         if (rc < 0)
             return rc;
+        redan_error err = { 0 };
+        struct opened *o = s ? opened_for(e, s, &f, &err) : NULL;
+        if (s && !o) {
+            if (reterr)
+                *reterr = err;
+            return err.code ? err.code : REDAN_E_PLUGIN;
+        }
+        for (uint32_t k = 0; o && k < f.n; k++) {
+            rs->plugins[f.calls[k]] = o->plugin;
+            rs->plugin_fns[f.calls[k]] = (uint8_t)k;
+        }
     }
     return 0;
 }
@@ -315,10 +399,12 @@ static void call_plugin(struct rdn_binding *b, uint32_t call, const struct rdn_c
     struct redan_engine *e = b->rs->eng;
     struct rdn_plugin *p = b->rs->plugins[call];
     struct rdn_wire_value in[16], out = { .i = 0 };
+    uint8_t row_out;
     bool fits = p != NULL;
     for (uint32_t i = 0; i < nargs && fits; i++)
         fits = wire_value(e, c->params[i].type, &args[i], row, &in[i]);
-    enum rdn_outcome how = fits ? rdn_plugin_call(p, b->lane->index, in, nargs, rdn_frame_head(b->frame)->now, 0, &out) : RDN_OUT_REFUSED;
+    enum rdn_outcome how = fits ? rdn_plugin_call_fn(p, b->rs->plugin_fns[call], b->lane->index, in, nargs, 1, rdn_frame_head(b->frame)->now, 0, &out, &row_out)
+                                : RDN_OUT_REFUSED;
     if (how == RDN_OUT_UNDEFINED)
         ret->cause = RDN_CAUSE_PLUGIN;
     else if (how != RDN_OUT_VALUE || !cell_value(e, c->rtype, &out, ret))

@@ -43,6 +43,7 @@ struct redan_ruleset {
     struct rdn_listset **lists;
     struct rdn_tab **tables;                             /* NULL for host tables: those belong to bindings */
     struct rdn_cal **cals;
+    uint8_t *plugin_fns;                                 /* by call: which function of its plugin */
     struct rdn_plugin **plugins;                         /* by call; NULL: not named by the host, or a kernel. Set by the first activation */
     struct rdn_rule_info *rules;
     struct rdn_event_info *events;

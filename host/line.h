@@ -3,7 +3,7 @@
  * daemon's socket. A bad line has a reason and changes nothing. One thread. */
 #ifndef RDN_LINE_H
 #define RDN_LINE_H
-#include "host/json_read.h"
+#include "base/json_read.h"
 #include "ir/ir.h"
 
 enum rdn_line_kind { RDN_LINE_BAD, RDN_LINE_EMPTY, RDN_LINE_EVENT, RDN_LINE_PARAM, RDN_LINE_CALL, RDN_LINE_ROW };

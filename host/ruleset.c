@@ -40,7 +40,8 @@ static int open_data(struct redan_ruleset *rs) {
     rs->tables = rdn_new_n(&rs->arena, struct rdn_tab *, ir->ntables + 1);
     rs->cals = rdn_new_n(&rs->arena, struct rdn_cal *, ir->ncals + 1);
     rs->plugins = rdn_new_n(&rs->arena, struct rdn_plugin *, ir->ncalls + 1);
-    if (!rs->lists || !rs->tables || !rs->cals || !rs->plugins)
+    rs->plugin_fns = rdn_new_n(&rs->arena, uint8_t, ir->ncalls + 1);
+    if (!rs->lists || !rs->tables || !rs->cals || !rs->plugins || !rs->plugin_fns)
         return REDAN_E_NOMEM;
     int rc = 0;
     for (uint32_t i = 0; i < ir->nlists && rc == 0; i++)

@@ -64,12 +64,12 @@ static enum rdn_outcome admit(struct rdn_wlane *l, int64_t now) {
     return RDN_OUT_VALUE;
 }
 
-static void send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
+void rdn_call_send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
     struct rdn_req *q = w->req;
     uint32_t seq = atomic_load_explicit(&w->posted, memory_order_relaxed) + 1;
     seq += !seq;                                        /* 0 means "no call" */
     q->op = RDN_CALL;
-    q->fn = 0;
+    q->fn = (uint32_t)(l->fn - l->plugin->fns);
     q->nrows = l->nrows = nrows;
     q->call_id = atomic_load_explicit(&l->calls, memory_order_relaxed);
     q->now_ns = now_ns;
@@ -80,9 +80,10 @@ static void send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_
         rdn_futex_wake(&q->seq);
 }
 
-enum rdn_outcome rdn_plugin_post(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
-                                 int64_t now_ns, int64_t deadline_ns) {
+enum rdn_outcome rdn_plugin_post_fn(struct rdn_plugin *p, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
+                                    uint32_t nrows, int64_t now_ns, int64_t deadline_ns) {
     struct rdn_wlane *l = &p->lanes[lane];
+    const struct rdn_wfunc *f = &p->fns[fn];
     int64_t now = rdn_mono_ns(), limit = now + p->cap_ns;
     enum rdn_outcome out = admit(l, now);
     if (out != RDN_OUT_VALUE)
@@ -92,16 +93,17 @@ enum rdn_outcome rdn_plugin_post(struct rdn_plugin *p, uint32_t lane, const stru
         release(l);
         return count(l, RDN_OUT_NOT_READY, now);
     }
-    if (nargs != p->ncols || nrows == 0 || nrows > p->max_rows || !rdn_values_put(p, w->req, args, nrows)) {
+    if (nargs != f->ncols || nrows == 0 || nrows > f->max_rows || !rdn_values_put(f, w->req, args, nrows)) {
         rdn_work_move(w, RDN_W_BUSY, RDN_W_READY);
         release(l);
         return count(l, RDN_OUT_REFUSED, now);
     }
+    l->fn = f;
     l->posted_ns = now;
-    l->deadline_ns = !deadline_ns ? now + p->call_ns : deadline_ns < limit ? deadline_ns : limit;
+    l->deadline_ns = !deadline_ns ? now + f->call_ns : deadline_ns < limit ? deadline_ns : limit;
     l->trial_ns = now + trial_every_ns;
     atomic_store_explicit(&l->death_newer, 0, memory_order_relaxed);
-    send(l, w, nrows, now_ns);
+    rdn_call_send(l, w, nrows, now_ns);
     return RDN_OUT_VALUE;
 }
 
@@ -206,13 +208,25 @@ enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn
     }
 }
 
-enum rdn_outcome rdn_plugin_call_rows(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
-                                      int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs) {
-    enum rdn_outcome out = rdn_plugin_post(p, lane, args, nargs, nrows, now_ns, deadline_ns);
+enum rdn_outcome rdn_plugin_post(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
+                                 int64_t now_ns, int64_t deadline_ns) {
+    return rdn_plugin_post_fn(p, 0, lane, args, nargs, nrows, now_ns, deadline_ns);
+}
+
+uint32_t rdn_plugin_rows_max(const struct rdn_plugin *p, uint32_t fn) { return p->fns[fn].max_rows; }
+
+enum rdn_outcome rdn_plugin_call_fn(struct rdn_plugin *p, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
+                                    uint32_t nrows, int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs) {
+    enum rdn_outcome out = rdn_plugin_post_fn(p, fn, lane, args, nargs, nrows, now_ns, deadline_ns);
     if (out == RDN_OUT_VALUE)
         return rdn_plugin_wait(p, lane, ret, outs);
     memset(outs, out, nrows);
     return out;
+}
+
+enum rdn_outcome rdn_plugin_call_rows(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, uint32_t nrows,
+                                      int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs) {
+    return rdn_plugin_call_fn(p, 0, lane, args, nargs, nrows, now_ns, deadline_ns, ret, outs);
 }
 
 enum rdn_outcome rdn_plugin_call(struct rdn_plugin *p, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs, int64_t now_ns,

@@ -61,7 +61,7 @@ void rdn_gen_fail(struct rdn_plugins *ps, struct rdn_gen *g) {
     pthread_cond_broadcast(&ps->cond);
 }
 
-static void publish(struct rdn_plugins *ps, struct rdn_gen *g) {
+void rdn_gen_publish(struct rdn_plugins *ps, struct rdn_gen *g) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_gen *old = p->live;
     for (struct rdn_work *w = ps->works; w; w = w->next) {
@@ -205,10 +205,14 @@ static void loaded(struct rdn_plugins *ps, struct rdn_work *w) {
     w->phase = RDN_WP_SERVING;
     w->due_ns = never;
     rdn_work_move(w, RDN_W_STARTING, RDN_W_READY);
-    if (g->live)
+    if (g->live) {
         rdn_work_publish(w);
-    else if (++g->ready == g->plugin->nlanes)
-        publish(ps, g);
+    } else if (++g->ready == g->plugin->nlanes) {
+        if (g->tested)
+            rdn_gen_publish(ps, g);
+        else
+            pthread_cond_broadcast(&ps->cond);          /* the opener runs the golden rows first */
+    }
 }
 
 /* --- death ------------------------------------------------------------------------------------------------------ */
@@ -274,7 +278,7 @@ static void death_note(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_outc
     b.generation = w->gen->number;
     b.sig = (uint32_t)sig;
     b.status = WIFEXITED(w->wait_status) ? (uint32_t)WEXITSTATUS(w->wait_status) : 0;
-    b.allowed_ns = p->call_ns;
+    b.allowed_ns = w->lane->fn ? w->lane->fn->call_ns : p->cap_ns;
     if (w->cause && w->killed)
         b.err_len = (uint32_t)snprintf(b.err_text, sizeof b.err_text, "killed: %s", w->cause);
     rdn_note_write(&w->lane->death.version, w->lane->death.words, &b, sizeof b);

@@ -186,7 +186,7 @@ static const char *load_code(const struct rdn_note_body *b) {
     case RDN_ST_MEMORY: return "R4322";
     case RDN_ST_NO_FUNCTION: return "R4323";
     case RDN_ST_SIGNATURE: return "R4324";
-    default: return syntax ? "R4320" : "R4302";
+    default: return syntax ? "R4320" : b->err_len > 6 && !memcmp(b->err_text, "R4203 ", 6) ? "R4203" : "R4302";
     }
 }
 

@@ -12,6 +12,7 @@
 #define RDN_PLUGIN_PARTS_H
 #include <pthread.h>
 #include <stdatomic.h>
+#include "base/buf.h"
 #include "base/scope.h"
 #include "plugins/worker.h"
 #include "sandbox/probe.h"
@@ -78,6 +79,7 @@ struct rdn_wlane {
     /* lane */
     int64_t deadline_ns, posted_ns, trial_ns, logged_ns[RDN_OUT_COUNT];
     uint32_t nrows, timeouts;
+    const struct rdn_wfunc *fn;                         /* of the call in flight */
     uint8_t *copy;                                      /* values of one answer, and its row status behind */
     char (*text)[260];                                  /* text answers of one row */
     _Atomic uint32_t tripped, last, log_due;            /* log_due: bit by outcome */
@@ -99,26 +101,34 @@ struct rdn_gen {                                        /* one text of one plugi
     int load_fd;
     uint32_t load_bytes, ready, failed, nworks;         /* works that exist */
     uint8_t sha256[32];
-    bool done, live, dropped;
+    bool done, live, dropped, tested, testing;                   /* tested: golden rows passed, or there are none; testing: they run now */
     redan_error err;
     int64_t asked_ns, ready_ns;
     struct rdn_gen *next;
 };
 
 struct rdn_wcolumn { struct rdn_wire_type t; uint32_t off, width; };
+struct rdn_wfunc {                                      /* one function of a plugin */
+    char name[72];
+    const struct rdn_wire_param *params;
+    struct rdn_wcolumn *cols;
+    uint32_t ncols, max_rows, ret_width;
+    struct rdn_wire_type ret;
+    int64_t call_ns;
+};
+/* One golden row: what a function has to answer. Args are the function's parameters in order. */
+struct rdn_golden { uint32_t fn, line; const struct rdn_wire_value *args; struct rdn_wire_value want; bool undefined; double tolerance; };
 struct rdn_plugin {
     struct rdn_plugins *ps;
     struct rdn_plugin *next;
     struct rdn_wgroup *group;
     char name[72], file[64], *path;
     struct rdn_arena arena;                             /* names and lists of the signature */
-    const struct rdn_wire_param *params;
-    struct rdn_wcolumn *cols;
-    uint32_t ncols, max_rows, ret_width, nlanes, req_bytes, res_bytes;
-    struct rdn_wire_type ret;
-    int64_t call_ns, cap_ns, load_ns, grace_ns;
+    struct rdn_wfunc *fns;
+    uint32_t nfns, nlanes, req_bytes, res_bytes;
+    int64_t cap_ns, load_ns, grace_ns;
     uint64_t mem_cap;
-    bool plain, quarantined;
+    bool plain, quarantined, untested;
     uint32_t spin_ns;
     struct rdn_wlane *lanes;
     struct rdn_gen *live;
@@ -178,12 +188,23 @@ void rdn_work_free(struct rdn_work *);
 void rdn_work_publish(struct rdn_work *);               /* becomes the lane's current one */
 
 /* values.c */
-bool rdn_values_put(const struct rdn_plugin *, struct rdn_req *, const struct rdn_wire_value *args, uint32_t nrows);
+bool rdn_values_put(const struct rdn_wfunc *, struct rdn_req *, const struct rdn_wire_value *args, uint32_t nrows);
 enum rdn_outcome rdn_values_take(struct rdn_wlane *, const struct rdn_res *, struct rdn_wire_value *ret, uint8_t *outs);
 uint32_t rdn_wire_width(const struct rdn_wire_type *);
 
 /* loadpage.c: -1 and reterr, or a sealed memfd; fills number, bytes and hash of the generation */
-int  rdn_load_build(struct rdn_gen *, const char *text, size_t n, redan_error *);
+int  rdn_load_build(struct rdn_gen *, const struct rdn_pack *, redan_error *);
+
+/* rows.c: golden rows as text; R4208 with the line when a cell does not fit its type. `file` is for messages. */
+int  rdn_rows_read(struct rdn_arena *, const struct rdn_wfunc *, uint32_t nfns, const char *file, const char *csv, size_t n,
+                   struct rdn_golden **ret, uint32_t *ret_n, redan_error *);
+bool rdn_wire_read(struct rdn_arena *, const struct rdn_wire_type *, const char *text, size_t n, struct rdn_wire_value *ret);
+void rdn_wire_print(struct rdn_buf *, const struct rdn_wire_type *, const struct rdn_wire_value *);
+bool rdn_golden_fits(const struct rdn_wire_type *, const struct rdn_golden *, enum rdn_outcome, const struct rdn_wire_value *);
+
+/* selftest.c: the golden rows in a generation that is loaded and not live yet. Called without the lock, on the opener's thread. */
+int  rdn_selftest_run(struct rdn_gen *, const struct rdn_golden *, uint32_t n, const char *file, redan_error *);
+void rdn_call_send(struct rdn_wlane *, struct rdn_work *, uint32_t nrows, int64_t now_ns);           /* call.c */
 
 /* message.c */
 void rdn_note_take(struct rdn_note_body *, const struct rdn_res *, enum rdn_outcome);
@@ -218,6 +239,7 @@ bool rdn_fate_stopping(struct rdn_wlane *);              /* its worker is late, 
 void rdn_fate_idle(struct rdn_plugins *);               /* once a second: workers that burn CPU without a call */
 void rdn_fate_close(struct rdn_plugins *, struct rdn_plugin *);      /* kills and frees what is left of it; no lane is inside */
 void rdn_gen_fail(struct rdn_plugins *, struct rdn_gen *);           /* its .err is set; wakes the opener, ends its workers */
+void rdn_gen_publish(struct rdn_plugins *, struct rdn_gen *);        /* all its workers are loaded and tested */
 void rdn_gen_tidy(struct rdn_plugins *);                /* frees texts nobody uses any more */
 
 /* violation.c: what workers were denied, and where */

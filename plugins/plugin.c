@@ -10,9 +10,10 @@
 #include <unistd.h>
 #include <sodium.h>
 #include "base/clock.h"
+#include "plugins/pack.h"
 #include "plugins/parts.h"
 
-enum { MAX_SOURCE = 1 << 20, MAX_ROW = 60000, SPIN_NS = 20000 };
+enum { MAX_ROW = 60000, MAX_REQ = 4 << 20, SPIN_NS = 20000 };
 
 /* --- engine-wide ------------------------------------------------------------------------------------------------ */
 
@@ -101,26 +102,6 @@ const char *rdn_tier_text(enum rdn_tier t) {
 
 /* --- one plugin ------------------------------------------------------------------------------------------------- */
 
-static int read_source(struct rdn_plugin *p, char **ret, size_t *ret_n, redan_error *reterr) {
-    rdn_auto_close int fd = open(p->path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return rdn_fail_sys(reterr, p->path);
-    if (!S_ISREG(st.st_mode) || st.st_size > MAX_SOURCE)
-        return rdn_fail(reterr, PLUGIN, "R4201", "%.150s is not a file of at most 1 MiB", p->path);
-    char *text = rdn_zalloc(p->ps->mem, (size_t)st.st_size + 1);
-    if (!text)
-        return rdn_fail(reterr, NOMEM, "", "plugin source");
-    ssize_t n = pread(fd, text, (size_t)st.st_size, 0);
-    if (n != st.st_size || memchr(text, 0, (size_t)n)) {
-        rdn_free(p->ps->mem, text, (size_t)st.st_size + 1);
-        return rdn_fail(reterr, PLUGIN, "R4201", "%.150s is not text", p->path);
-    }
-    *ret = text;
-    *ret_n = (size_t)n;
-    return 0;
-}
-
 static const struct rdn_wire_type *copy_type(struct rdn_arena *a, struct rdn_wire_type *to, const struct rdn_wire_type *from) {
     const char **names = from->nnames ? rdn_new_n(a, const char *, from->nnames) : NULL;
     struct rdn_wire_field *fields = from->nfields ? rdn_new_n(a, struct rdn_wire_field, from->nfields) : NULL;
@@ -141,45 +122,71 @@ static const struct rdn_wire_type *copy_type(struct rdn_arena *a, struct rdn_wir
 
 static bool answer_kind(uint8_t kind) { return kind >= RDN_WIRE_BOOL && kind <= RDN_WIRE_TEXT; }
 
-/* Where each argument column lies, and how many rows fit. */
-static int lay_out(struct rdn_plugin *p, const struct rdn_plugin_spec *s, redan_error *reterr) {
+/* Types and widths of one function; *ret_row is the bytes of a row. */
+static int take_function(struct rdn_plugin *p, const struct rdn_function_spec *s, struct rdn_wfunc *f, uint64_t *ret_row, redan_error *reterr) {
     struct rdn_wire_param *params = rdn_new_n(&p->arena, struct rdn_wire_param, s->nparams + 1);
-    uint64_t row = 0;
-    p->cols = rdn_new_n(&p->arena, struct rdn_wcolumn, s->nparams + 1);
+    *ret_row = 0;
+    f->cols = rdn_new_n(&p->arena, struct rdn_wcolumn, s->nparams + 1);
     for (uint32_t i = 0; i < s->nparams; i++) {
         params[i].name = rdn_arena_strndup(&p->arena, s->params[i].name, strlen(s->params[i].name));
         copy_type(&p->arena, &params[i].type, &s->params[i].type);
-        p->cols[i] = (struct rdn_wcolumn){ params[i].type, 0, rdn_wire_width(&params[i].type) };
-        row += p->cols[i].width;
-        if (!p->cols[i].width || p->cols[i].width > MAX_ROW)
-            return rdn_fail(reterr, NOSUP, "R4221", "parameter '%.60s' has %u bytes, at most %d can be passed", params[i].name, p->cols[i].width, MAX_ROW);
+        f->cols[i] = (struct rdn_wcolumn){ params[i].type, 0, rdn_wire_width(&params[i].type) };
+        *ret_row += f->cols[i].width;
+        if (!f->cols[i].width || f->cols[i].width > MAX_ROW)
+            return rdn_fail(reterr, NOSUP, "R4221", "parameter '%.60s' has %u bytes, at most %d can be passed", params[i].name, f->cols[i].width, MAX_ROW);
     }
-    copy_type(&p->arena, &p->ret, &s->ret);
-    p->ret_width = rdn_wire_width(&p->ret);
-    if (!answer_kind(p->ret.kind) || !p->ret_width || p->ret_width > 256)
+    copy_type(&p->arena, &f->ret, &s->ret);
+    f->ret_width = rdn_wire_width(&f->ret);
+    if (!answer_kind(f->ret.kind) || !f->ret_width || f->ret_width > 256)
         return rdn_fail(reterr, INVAL, "R4221", "a plugin cannot answer this type");
-    p->max_rows = row <= 4096 ? RDN_PLUGIN_ROWS : 16;
-    uint32_t at = RDN_PAGE;
-    for (uint32_t i = 0; i < s->nparams; i++) {
-        p->cols[i].off = at;
-        at += (p->cols[i].width * p->max_rows + 63) & ~63u;
+    snprintf(f->name, sizeof f->name, "%.64s", s->name);
+    f->params = params;
+    f->ncols = s->nparams;
+    f->call_ns = s->deadline_ns && s->deadline_ns < p->cap_ns ? s->deadline_ns : p->cap_ns;
+    return 0;
+}
+
+/* Where each argument column lies, and how many rows fit. Columns of different functions share the room: one call at a time. */
+static int lay_out(struct rdn_plugin *p, const struct rdn_function_spec *s, uint32_t n, uint32_t max_rows, redan_error *reterr) {
+    p->fns = rdn_new_n(&p->arena, struct rdn_wfunc, n);
+    p->nfns = n;
+    for (uint32_t k = 0; k < n; k++) {
+        struct rdn_wfunc *f = &p->fns[k];
+        uint64_t row;
+        int rc = take_function(p, &s[k], f, &row, reterr);
+        if (rc < 0)
+            return rc;
+        f->max_rows = row <= 4096 ? max_rows : 16;
+        while (f->max_rows > 16 && row * f->max_rows > MAX_REQ)
+            f->max_rows /= 2;
+        uint32_t at = RDN_PAGE, res = RDN_RES_VALUES + ((f->ret_width * f->max_rows + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1));
+        for (uint32_t i = 0; i < f->ncols; i++) {
+            f->cols[i].off = at;
+            at += (f->cols[i].width * f->max_rows + 63) & ~63u;
+        }
+        at = (at + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1);
+        p->req_bytes = at > p->req_bytes ? at : p->req_bytes;
+        p->res_bytes = res > p->res_bytes ? res : p->res_bytes;
     }
-    p->params = params;
-    p->ncols = s->nparams;
-    p->req_bytes = (at + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1);
-    p->res_bytes = RDN_RES_VALUES + ((p->ret_width * p->max_rows + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1));
     return 0;
 }
 
 static int make_lanes(struct rdn_plugin *p, redan_error *reterr) {
+    size_t copy = 0, text = 0;
+    for (const struct rdn_wfunc *f = p->fns; f < p->fns + p->nfns; f++) {
+        size_t bytes = (size_t)(f->ret_width + 1) * f->max_rows;
+        copy = bytes > copy ? bytes : copy;
+        text = f->ret.kind == RDN_WIRE_TEXT && f->max_rows > text ? f->max_rows : text;
+    }
     p->lanes = rdn_new_n(&p->arena, struct rdn_wlane, p->nlanes);
     for (uint32_t i = 0; p->lanes && i < p->nlanes; i++) {
         struct rdn_wlane *l = &p->lanes[i];
         l->plugin = p;
         l->index = i;
-        l->copy = rdn_arena_alloc(&p->arena, (size_t)(p->ret_width + 1) * p->max_rows);
-        if (p->ret.kind == RDN_WIRE_TEXT)
-            l->text = rdn_arena_alloc(&p->arena, sizeof *l->text * p->max_rows);
+        l->fn = p->fns;
+        l->copy = rdn_arena_alloc(&p->arena, copy);
+        if (text)
+            l->text = rdn_arena_alloc(&p->arena, sizeof *l->text * text);
     }
     return p->lanes ? 0 : rdn_fail(reterr, NOMEM, "", "lanes");
 }
@@ -189,30 +196,35 @@ static uint32_t cpus(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-static void settings(struct rdn_plugin *p, const struct rdn_plugin_spec *s) {
-    const char *slash = strrchr(s->file, '/');
-    snprintf(p->name, sizeof p->name, "%s", s->name);
-    snprintf(p->file, sizeof p->file, "%.63s", slash ? slash + 1 : s->file);
+/* The smaller of what the manifest asks for and what the caller allows; 0: not said. */
+static uint32_t lower(uint32_t wish, uint32_t ceiling) { return !ceiling ? wish : !wish || ceiling < wish ? ceiling : wish; }
+
+static void settings(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k) {
+    const char *name = k->bare ? s->name : k->m.id;
+    snprintf(p->name, sizeof p->name, "%.71s", name);
+    snprintf(p->file, sizeof p->file, "%.63s", rdn_pack_find(k, RDN_PART_ENTRY)->name);
     p->nlanes = s->lanes ? s->lanes : 1;
     p->plain = s->plain;
-    p->cap_ns = s->time_cap_ns ? s->time_cap_ns : 50000000;
-    p->call_ns = s->deadline_ns && s->deadline_ns < p->cap_ns ? s->deadline_ns : p->cap_ns;
+    p->untested = s->untested;
+    uint32_t cap_us = lower(k->m.time_cap_ms * 1000, (uint32_t)(s->time_cap_ns / 1000));
+    p->cap_ns = k->bare && s->time_cap_ns ? s->time_cap_ns : cap_us * INT64_C(1000);
     p->load_ns = (s->load_cap_ms ? s->load_cap_ms : 500) * INT64_C(1000000);
     p->grace_ns = (s->grace_ms ? s->grace_ms : 5) * INT64_C(1000000);
-    p->mem_cap = (uint64_t)(s->mem_cap_mib ? s->mem_cap_mib : 8) << 20;
+    p->mem_cap = (uint64_t)(k->bare && s->mem_cap_mib ? s->mem_cap_mib : lower(k->m.mem_cap_mib, s->mem_cap_mib)) << 20;
     p->spin_ns = !p->ps->opt.spin_off && cpus() > p->nlanes ? SPIN_NS : 0;
 }
 
-static int describe(struct rdn_plugin *p, const struct rdn_plugin_spec *s, redan_error *reterr) {
+static int describe(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k, redan_error *reterr) {
+    struct rdn_function_spec one = { s->name, s->params, s->nparams, s->ret, s->deadline_ns };
     jmp_buf oom;
     p->arena.oom = &oom;
     if (setjmp(oom)) {
         p->arena.oom = NULL;
         return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
     }
-    settings(p, s);
+    settings(p, s, k);
     p->path = rdn_arena_strndup(&p->arena, s->file, strlen(s->file));
-    int rc = lay_out(p, s, reterr);
+    int rc = lay_out(p, s->nfns ? s->fns : &one, s->nfns ? s->nfns : 1, k->bare ? RDN_PLUGIN_ROWS : k->m.max_rows, reterr);
     if (rc == 0)
         rc = make_lanes(p, reterr);
     p->arena.oom = NULL;
@@ -221,7 +233,7 @@ static int describe(struct rdn_plugin *p, const struct rdn_plugin_spec *s, redan
 
 /* --- generations ------------------------------------------------------------------------------------------------ */
 
-static struct rdn_gen *new_gen(struct rdn_plugin *p, const char *text, size_t n, redan_error *reterr) {
+static struct rdn_gen *new_gen(struct rdn_plugin *p, const struct rdn_pack *k, redan_error *reterr) {
     struct rdn_gen *g = rdn_zalloc(p->ps->mem, sizeof *g);
     if (!g) {
         rdn_fail(reterr, NOMEM, "", "plugin text");
@@ -231,8 +243,9 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const char *text, size_t n,
     g->number = ++p->gens;
     g->load_fd = -1;
     g->asked_ns = rdn_mono_ns();
-    crypto_hash_sha256(g->sha256, (const unsigned char *)text, n);
-    if (rdn_load_build(g, text, n, reterr) < 0) {
+    g->tested = p->untested || !rdn_pack_find(k, RDN_PART_ROWS);
+    memcpy(g->sha256, k->sha256, sizeof g->sha256);
+    if (rdn_load_build(g, k, reterr) < 0) {
         rdn_free(p->ps->mem, g, sizeof *g);
         return NULL;
     }
@@ -241,8 +254,36 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const char *text, size_t n,
     return g;
 }
 
+/* Golden rows in workers that are loaded and not live: without the lock, because the supervisor is needed meanwhile. */
+static void run_golden(struct rdn_gen *g, const struct rdn_pack *k) {
+    struct rdn_plugins *ps = g->plugin->ps;
+    const struct rdn_pack_file *f = rdn_pack_find(k, RDN_PART_ROWS);
+    struct rdn_arena arena;
+    struct rdn_golden *rows = NULL;
+    redan_error err = { 0 };
+    uint32_t n = 0;
+    g->testing = true;
+    pthread_mutex_unlock(&ps->mu);
+    rdn_arena_init(&arena, ps->mem);
+    int rc = rdn_rows_read(&arena, g->plugin->fns, g->plugin->nfns, f->shown, f->p, f->n, &rows, &n, &err);
+    if (rc == 0)
+        rc = rdn_selftest_run(g, rows, n, f->shown, &err);
+    rdn_arena_fini(&arena);
+    pthread_mutex_lock(&ps->mu);
+    g->testing = false;
+    g->tested = true;
+    if (g->done)
+        return;                                         /* a worker died meanwhile: its own error stands */
+    if (rc == 0) {
+        rdn_gen_publish(ps, g);
+    } else {
+        g->err = err;
+        rdn_gen_fail(ps, g);
+    }
+}
+
 /* Starts one worker a lane and waits until all are ready or one failed. The lock is held on entry and on return. */
-static int bring_up(struct rdn_gen *g, redan_error *reterr) {
+static int bring_up(struct rdn_gen *g, const struct rdn_pack *k, redan_error *reterr) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_plugins *ps = p->ps;
     for (uint32_t i = 0; i < p->nlanes; i++) {
@@ -258,8 +299,12 @@ static int bring_up(struct rdn_gen *g, redan_error *reterr) {
     }
     p->group->failed = false;                           /* somebody asks again: try to start a zygote once more */
     rdn_supervise_kick(ps);
-    while (!g->done)
-        pthread_cond_wait(&ps->cond, &ps->mu);
+    while (!g->done) {
+        if (!g->tested && g->ready == p->nlanes)
+            run_golden(g, k);
+        else
+            pthread_cond_wait(&ps->cond, &ps->mu);
+    }
     if (!g->failed)
         return 0;
     if (reterr)
@@ -269,43 +314,54 @@ static int bring_up(struct rdn_gen *g, redan_error *reterr) {
     return code;
 }
 
-static int open_locked(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const char *text, size_t n, redan_error *reterr) {
-    p->group = rdn_group_get(p->ps, s->group, s->preload, s->npreload, reterr);
-    struct rdn_gen *g = p->group ? new_gen(p, text, n, reterr) : NULL;
+static int open_locked(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k, redan_error *reterr) {
+    p->group = rdn_group_get(p->ps, s->group ? s->group : k->m.group, s->preload, s->npreload, reterr);
+    struct rdn_gen *g = p->group ? new_gen(p, k, reterr) : NULL;
     if (!g)
         return REDAN_E_PLUGIN;
     p->next = p->ps->plugins;
     p->ps->plugins = p;
-    return bring_up(g, reterr);
+    return bring_up(g, k, reterr);
 }
 
 static int check_spec(const struct rdn_plugin_spec *s, redan_error *reterr) {
-    if (!s->name || !s->file || !*s->name || strlen(s->name) > 64 || s->nparams > 16 || s->lanes > 256)
-        return rdn_fail(reterr, INVAL, "R4221", "plugin has no name or file, or too many parameters or lanes");
+    bool good = s->name && s->file && *s->name && strlen(s->name) <= 64 && s->nparams <= 16 && s->lanes <= 256 && s->nfns <= RDN_MAX_FNS;
+    for (uint32_t i = 0; good && i < s->nfns; i++)
+        good = s->fns[i].name && strlen(s->fns[i].name) <= 64 && s->fns[i].nparams <= 16;
+    if (!good)
+        return rdn_fail(reterr, INVAL, "R4221", "plugin has no name or file, or too many functions, parameters or lanes");
     if (s->mem_cap_mib == 1 || s->mem_cap_mib > 512)
         return rdn_fail(reterr, INVAL, "R4203", "mem_cap_mib is 2 to 512");
     return 0;
 }
 
-int rdn_plugin_open(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, struct rdn_plugin **ret, redan_error *reterr) {
-    char *text = NULL;
-    size_t n = 0;
-    int rc = check_spec(s, reterr);
-    if (rc < 0)
-        return rc;
+/* What the manifest asks for and this build or host does not have. */
+static int check_pack(const struct rdn_pack *k, redan_error *reterr) {
+    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" : !strcmp(k->m.state, "carry") ? "state.mode: carry"
+                     : !strcmp(k->m.instances, "one") ? "limits.instances: one" : k->m.threads ? "native.threads" : NULL;
+    if (what)
+        return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
+    if (strcmp(k->m.kind, "python") != 0)
+        return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind %s are not in this build", k->m.kind);
+    unsigned want = 0, have = 0;
+    if (k->m.python && sscanf(k->m.python, ">=3.%u", &want) == 1 && sscanf(RDN_PYTHON_MINOR, "3.%u", &have) == 1 && have < want)
+        return rdn_fail(reterr, NOSUP, "R4207", "the plugin wants Python %s, workers here run %s", k->m.python, RDN_PYTHON_MINOR);
+    return 0;
+}
+
+static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, const struct rdn_pack *k, struct rdn_plugin **ret, redan_error *reterr) {
     struct rdn_plugin *p = rdn_zalloc(ps->mem, sizeof *p);
     if (!p)
         return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
     p->ps = ps;
     rdn_arena_init(&p->arena, ps->mem);
-    rc = describe(p, s, reterr);
+    int rc = check_pack(k, reterr);
     if (rc == 0)
-        rc = read_source(p, &text, &n, reterr);
+        rc = describe(p, s, k, reterr);
     if (rc == 0) {
         pthread_mutex_lock(&ps->mu);
-        rc = open_locked(p, s, text, n, reterr);
+        rc = open_locked(p, s, k, reterr);
         pthread_mutex_unlock(&ps->mu);
-        rdn_free(ps->mem, text, n + 1);
     }
     if (rc < 0) {
         rdn_plugin_close(p);
@@ -313,6 +369,21 @@ int rdn_plugin_open(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, str
     }
     *ret = p;
     return 0;
+}
+
+int rdn_plugin_open(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, struct rdn_plugin **ret, redan_error *reterr) {
+    struct rdn_pack *own = NULL;
+    int rc = check_spec(s, reterr);
+    if (rc < 0 || s->pack)
+        return rc < 0 ? rc : open_pack(ps, s, s->pack, ret, reterr);
+    if (!(own = rdn_zalloc(ps->mem, sizeof *own)))
+        return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
+    rc = rdn_pack_open(ps->mem, s->file, own, NULL, reterr);
+    if (rc == 0)
+        rc = open_pack(ps, s, own, ret, reterr);
+    rdn_pack_close(own);
+    rdn_free(ps->mem, own, sizeof *own);
+    return rc;
 }
 
 static void lift_quarantine(struct rdn_plugin *p) {
@@ -324,37 +395,39 @@ static void lift_quarantine(struct rdn_plugin *p) {
     }
 }
 
-static int reload_locked(struct rdn_plugin *p, const char *text, size_t n, bool *same, redan_error *reterr) {
-    uint8_t hash[32];
-    crypto_hash_sha256(hash, (const unsigned char *)text, n);
-    *same = p->live && !memcmp(hash, p->live->sha256, sizeof hash) && !p->quarantined;
+static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *same, redan_error *reterr) {
+    *same = p->live && !memcmp(k->sha256, p->live->sha256, sizeof k->sha256) && !p->quarantined;
     if (*same)
         return 0;
-    struct rdn_gen *g = new_gen(p, text, n, reterr);
-    int rc = g ? bring_up(g, reterr) : REDAN_E_PLUGIN;
+    struct rdn_gen *g = new_gen(p, k, reterr);
+    int rc = g ? bring_up(g, k, reterr) : REDAN_E_PLUGIN;
     if (rc == 0)
         lift_quarantine(p);
     return rc;
 }
 
+static int reload(struct rdn_plugin *p, const char *file, struct rdn_pack *k, bool *ret_same, redan_error *reterr) {
+    int rc = rdn_pack_open(p->ps->mem, file, k, NULL, reterr);
+    if (rc < 0 || (rc = check_pack(k, reterr)) < 0)
+        return rc;
+    pthread_mutex_lock(&p->ps->mu);
+    rc = reload_locked(p, k, ret_same, reterr);
+    pthread_mutex_unlock(&p->ps->mu);
+    return rc;
+}
+
 int rdn_plugin_reload(struct rdn_plugin *p, const char *file, bool *ret_same, redan_error *reterr) {
-    char *text, *was = p->path;
-    size_t n;
+    char *path = file ? rdn_arena_strndup(&p->arena, file, strlen(file)) : p->path;
+    struct rdn_pack *k = rdn_zalloc(p->ps->mem, sizeof *k);
     bool same = false;
-    if (file && !(p->path = rdn_arena_strndup(&p->arena, file, strlen(file)))) {
-        p->path = was;
-        return rdn_fail(reterr, NOMEM, "", "path");
-    }
-    int rc = read_source(p, &text, &n, reterr);
-    if (rc == 0) {
-        pthread_mutex_lock(&p->ps->mu);
-        rc = reload_locked(p, text, n, &same, reterr);
-        pthread_mutex_unlock(&p->ps->mu);
-        rdn_free(p->ps->mem, text, n + 1);
-    }
+    int rc = path && k ? reload(p, path, k, &same, reterr) : rdn_fail(reterr, NOMEM, "", "plugin %.60s", p->name);
+    if (k)
+        rdn_pack_close(k);
+    rdn_free(p->ps->mem, k, sizeof *k);
     if (rc < 0)
-        p->path = was;
-    else if (ret_same)
+        return rc;
+    p->path = path;
+    if (ret_same)
         *ret_same = same;
     return rc;
 }

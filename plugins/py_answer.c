@@ -6,7 +6,7 @@
 #include "plugins/py_role.h"
 #include <math.h>
 
-static uint8_t *slot(uint32_t row) { return rdn_py.w->res->values + (size_t)rdn_py.fn->ret_width * row; }
+static uint8_t *slot(uint32_t row) { return rdn_py.w->res->values + (size_t)rdn_py.f->fn->ret_width * row; }
 
 static int finish(uint32_t row, enum rdn_row_status st) {
     rdn_py.w->res->row_status[row] = (uint8_t)st;
@@ -15,8 +15,8 @@ static int finish(uint32_t row, enum rdn_row_status st) {
 
 static int bad(uint32_t row, PyObject *v) {
     PyErr_Clear();
-    rdn_py_set_error("TypeError", "%s returned %.80s in row %u, expected %s", rdn_py.fn->name, Py_TYPE(v)->tp_name, row,
-                     rdn_py.fn->ret_type == RDN_WIRE_TEXT ? "text of the declared length" : "a value of the declared type");
+    rdn_py_set_error("TypeError", "%s returned %.80s in row %u, expected %s", rdn_py.f->fn->name, Py_TYPE(v)->tp_name, row,
+                     rdn_py.f->fn->ret_type == RDN_WIRE_TEXT ? "text of the declared length" : "a value of the declared type");
     return finish(row, RDN_ROW_BAD);
 }
 
@@ -27,7 +27,7 @@ static int put_int(PyObject *v, uint32_t row) {
     Py_XDECREF(i);
     if (!i || overflow)
         return bad(row, v);
-    if (rdn_py.fn->ret_type == RDN_WIRE_DATE) {
+    if (rdn_py.f->fn->ret_type == RDN_WIRE_DATE) {
         int32_t d = (int32_t)n;
         if (d != n)
             return bad(row, v);
@@ -59,9 +59,9 @@ static int put_bool(PyObject *v, uint32_t row) {
 }
 
 static int put_enum(PyObject *v, uint32_t row) {
-    Py_ssize_t n = PyTuple_GET_SIZE(rdn_py.ret_members), i = -1;
+    Py_ssize_t n = PyTuple_GET_SIZE(rdn_py.f->ret_members), i = -1;
     if (PyUnicode_CheckExact(v)) {
-        for (i = 0; i < n && PyUnicode_Compare(v, PyTuple_GET_ITEM(rdn_py.ret_members, i)); i++)
+        for (i = 0; i < n && PyUnicode_Compare(v, PyTuple_GET_ITEM(rdn_py.f->ret_members, i)); i++)
             ;
     } else if (!PyBool_Check(v) && PyIndex_Check(v)) {
         i = PyNumber_AsSsize_t(v, NULL);
@@ -73,7 +73,7 @@ static int put_enum(PyObject *v, uint32_t row) {
 }
 
 static int put_bytes(const char *u, size_t n, PyObject *v, uint32_t row) {
-    size_t width = rdn_py.fn->ret_width;
+    size_t width = rdn_py.f->fn->ret_width;
     if (n > width && rdn_py.plain)                      /* a report is cut, an answer is refused */
         for (n = width; n && ((unsigned char)u[n] & 0xc0) == 0x80; n--)
             ;
@@ -104,7 +104,7 @@ static int put_text(PyObject *v, uint32_t row) {
 int rdn_py_answer(PyObject *v, uint32_t row) {
     if (v == Py_None)
         return finish(row, RDN_ROW_UNDEFINED);
-    switch (rdn_py.fn->ret_type) {
+    switch (rdn_py.f->fn->ret_type) {
     case RDN_WIRE_BOOL: return put_bool(v, row);
     case RDN_WIRE_FLOAT: return put_float(v, row);
     case RDN_WIRE_ENUM: return put_enum(v, row);
@@ -117,20 +117,20 @@ int rdn_py_answer(PyObject *v, uint32_t row) {
 static bool answer_buffer(PyObject *v, uint32_t nrows, bool *ret_wrong_length) {
     static const char *const formats[] = { [RDN_WIRE_BOOL] = "?", [RDN_WIRE_INT] = "lq", [RDN_WIRE_FLOAT] = "d", [RDN_WIRE_DEC] = "lq",
                                            [RDN_WIRE_TIME] = "lq", [RDN_WIRE_DUR] = "lq", [RDN_WIRE_DATE] = "i" };
-    const char *want = rdn_py.fn->ret_type <= RDN_WIRE_DATE ? formats[rdn_py.fn->ret_type] : NULL;
+    const char *want = rdn_py.f->fn->ret_type <= RDN_WIRE_DATE ? formats[rdn_py.f->fn->ret_type] : NULL;
     Py_buffer b;
     if (!want || !PyObject_CheckBuffer(v) || PyObject_GetBuffer(v, &b, PyBUF_FORMAT | PyBUF_ND | PyBUF_C_CONTIGUOUS) < 0) {
         PyErr_Clear();
         return false;
     }
     const char *f = b.format && *b.format == '<' ? b.format + 1 : b.format;
-    bool fits = f && strlen(f) == 1 && strchr(want, *f) && b.ndim == 1 && b.itemsize == rdn_py.fn->ret_width;
+    bool fits = f && strlen(f) == 1 && strchr(want, *f) && b.ndim == 1 && b.itemsize == rdn_py.f->fn->ret_width;
     *ret_wrong_length = fits && b.len != (Py_ssize_t)nrows * b.itemsize;
     if (fits && !*ret_wrong_length) {
         memcpy(slot(0), b.buf, (size_t)b.len);
         for (uint32_t i = 0; i < nrows; i++) {
             double d = 0;
-            if (rdn_py.fn->ret_type == RDN_WIRE_FLOAT)
+            if (rdn_py.f->fn->ret_type == RDN_WIRE_FLOAT)
                 memcpy(&d, slot(i), sizeof d);
             finish(i, isnan(d) ? RDN_ROW_UNDEFINED : RDN_ROW_VALUE);
         }
@@ -140,7 +140,7 @@ static bool answer_buffer(PyObject *v, uint32_t nrows, bool *ret_wrong_length) {
 }
 
 static int wrong_length(PyObject *v, Py_ssize_t have, uint32_t nrows) {
-    rdn_py_set_error("TypeError", "%s returned %zd values for %u rows (%.60s)", rdn_py.fn->name, have, nrows, Py_TYPE(v)->tp_name);
+    rdn_py_set_error("TypeError", "%s returned %zd values for %u rows (%.60s)", rdn_py.f->fn->name, have, nrows, Py_TYPE(v)->tp_name);
     rdn_py.w->res->status = RDN_ST_BAD_RESULT;
     return 0;
 }
@@ -171,10 +171,10 @@ int rdn_py_answer_column(PyObject *v, uint32_t nrows) {
 static PyObject *invoke(uint32_t row, uint32_t nrows) {
     PyObject *args[RDN_PY_ARGS], *r = NULL;
     uint32_t n = 0;
-    while (n < rdn_py.ncols && (args[n] = rdn_py.batch ? rdn_py_column(&rdn_py.cols[n], nrows) : rdn_py_scalar(&rdn_py.cols[n], row)))
+    while (n < rdn_py.f->ncols && (args[n] = rdn_py.f->batch ? rdn_py_column(&rdn_py.f->cols[n], nrows) : rdn_py_scalar(&rdn_py.f->cols[n], row)))
         n++;
-    if (n == rdn_py.ncols)
-        r = PyObject_Vectorcall(rdn_py.call, args, n, NULL);
+    if (n == rdn_py.f->ncols)
+        r = PyObject_Vectorcall(rdn_py.f->call, args, n, NULL);
     while (n)
         Py_DECREF(args[--n]);
     return r;
@@ -213,13 +213,14 @@ static void call_rows(uint32_t nrows) {
 }
 
 void rdn_py_call(struct rdn_worker *w) {
-    uint32_t nrows = w->req->nrows;
-    if (!rdn_py.call || nrows > w->load->max_rows) {
+    uint32_t nrows = w->req->nrows, fn = w->req->fn;
+    rdn_py.f = &rdn_py.fns[fn < RDN_MAX_FNS ? fn : 0];
+    if (!rdn_py.f->call || nrows > w->load->max_rows) {
         w->res->status = RDN_ST_NO_FUNCTION;
         return;
     }
     w->res->nrows = nrows;
-    if (rdn_py.batch)
+    if (rdn_py.f->batch)
         call_batch(nrows);
     else
         call_rows(nrows);

@@ -231,20 +231,20 @@ int rdn_py_cols_prepare(void) {
     const struct rdn_wcol *cols = all_cols();
     if (PyType_Ready(&cursor_type) < 0)
         return -1;
-    for (uint32_t i = 0; i < rdn_py.ncols; i++) {
-        struct rdn_py_col *c = &rdn_py.cols[i];
-        c->d = &cols[i];
-        c->data = (const uint8_t *)rdn_py.w->req + cols[i].arena_off;
-        c->step = cols[i].width;
+    for (uint32_t i = 0; i < rdn_py.f->ncols; i++) {
+        struct rdn_py_col *c = &rdn_py.f->cols[i];
+        c->d = &cols[rdn_py.f->fn->first_col + i];
+        c->data = (const uint8_t *)rdn_py.w->req + c->d->arena_off;
+        c->step = c->d->width;
         if (c->d->type == RDN_WIRE_ENUM && !(c->members = rdn_py_members(c->d->name, c->d->enum_first, c->d->flags, true)))
             return -1;
         if (c->d->type == RDN_WIRE_EVENT && prepare_event(c) < 0)
             return -1;
-        if (rdn_py.batch && prepare_dtype(c) < 0)
+        if (rdn_py.f->batch && prepare_dtype(c) < 0)
             return -1;
     }
-    const struct rdn_wfn *fn = rdn_py.fn;
-    if (fn->ret_type == RDN_WIRE_ENUM && !(rdn_py.ret_members = rdn_py_members("answer", fn->enum_first, fn->enum_count, false)))
+    const struct rdn_wfn *fn = rdn_py.f->fn;
+    if (fn->ret_type == RDN_WIRE_ENUM && !(rdn_py.f->ret_members = rdn_py_members("answer", fn->enum_first, fn->enum_count, false)))
         return -1;
     return 0;
 }

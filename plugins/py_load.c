@@ -2,17 +2,48 @@
  * py_load.c: call 1: compile the source inside the sandbox, run it, compare the function with the rules, prepare columns. */
 #include "plugins/py_role.h"
 
-static bool entry(const struct rdn_load *l, const char **text, uint32_t *n) {
+/* Files of kind 1 stand first in the span; the first of them is the entry. False past the end. */
+static bool next_file(const struct rdn_load *l, uint32_t *at, const struct rdn_wfile **ret, const char **text) {
     const char *base = (const char *)l + l->files.off;
-    const struct rdn_wfile *f = (const void *)base;
-    if (l->files.len < sizeof *f || f->kind != 1)
+    if (*at + sizeof(struct rdn_wfile) > l->files.len)
+        return false;
+    *ret = (const void *)(base + *at);
+    uint32_t body = *at + (uint32_t)((sizeof **ret + (*ret)->name_len + 63) & ~63u);
+    *text = base + body;
+    *at = body + (((*ret)->bytes + 63) & ~63u);
+    return true;
+}
+
+static bool entry(const struct rdn_load *l, const char **text, uint32_t *n) {
+    const struct rdn_wfile *f;
+    uint32_t at = 0;
+    if (!next_file(l, &at, &f, text) || f->kind != 1)
         return false;
     size_t k = f->name_len < sizeof rdn_py.file - 1 ? f->name_len : sizeof rdn_py.file - 1;
     memcpy(rdn_py.file, f + 1, k);
     rdn_py.file[k] = 0;
-    *text = base + ((sizeof *f + f->name_len + 63) & ~(size_t)63);
     *n = f->bytes;
     return true;
+}
+
+/* Further modules: helper.modules({name: text}) puts a finder before the one that refuses. */
+static bool serve_modules(const struct rdn_load *l) {
+    const struct rdn_wfile *f;
+    const char *text;
+    uint32_t at = 0, n = 0;
+    PyObject *table = PyDict_New();
+    while (table && next_file(l, &at, &f, &text)) {
+        PyObject *name = f->kind == 1 && n++ ? PyUnicode_FromStringAndSize((const char *)(f + 1), f->name_len) : NULL;
+        PyObject *body = name ? PyUnicode_FromStringAndSize(text, f->bytes) : NULL;
+        if (name && (!body || PyDict_SetItem(table, name, body) < 0))
+            Py_CLEAR(table);
+        Py_XDECREF(name);
+        Py_XDECREF(body);
+    }
+    PyObject *r = table && n > 1 ? PyObject_CallMethod(rdn_py.helper, "modules", "O", table) : Py_XNewRef(table);
+    Py_XDECREF(table);
+    Py_XDECREF(r);
+    return r;
 }
 
 /* A module of the file's own name, so that dataclasses and typing find its globals; never over one that exists. */
@@ -59,38 +90,58 @@ static PyObject *param_list(const struct rdn_wcol *cols, uint32_t n) {
 
 /* redan._bind(name, params, ret) -> (callable, batch) */
 static bool bind_declared(const struct rdn_wcol *cols) {
-    struct rdn_wcol ret = { .type = rdn_py.fn->ret_type, .width = rdn_py.fn->ret_width, .scale = rdn_py.fn->ret_scale,
-                            .flags = (uint16_t)rdn_py.fn->enum_count, .enum_first = rdn_py.fn->enum_first };
-    PyObject *params = param_list(cols, rdn_py.ncols), *type = params ? rdn_py_type_tuple(&ret) : NULL;
-    PyObject *r = type ? PyObject_CallMethod(rdn_py.sdk, "_bind", "sOO", rdn_py.fn->name, params, type) : NULL;
+    struct rdn_wcol ret = { .type = rdn_py.f->fn->ret_type, .width = rdn_py.f->fn->ret_width, .scale = rdn_py.f->fn->ret_scale,
+                            .flags = (uint16_t)rdn_py.f->fn->enum_count, .enum_first = rdn_py.f->fn->enum_first };
+    PyObject *params = param_list(cols + rdn_py.f->fn->first_col, rdn_py.f->ncols), *type = params ? rdn_py_type_tuple(&ret) : NULL;
+    PyObject *r = type ? PyObject_CallMethod(rdn_py.sdk, "_bind", "sOO", rdn_py.f->fn->name, params, type) : NULL;
     Py_XDECREF(params);
     Py_XDECREF(type);
     int batch = 0;
-    bool ok = r && PyArg_ParseTuple(r, "Op", &rdn_py.call, &batch);
+    bool ok = r && PyArg_ParseTuple(r, "Op", &rdn_py.f->call, &batch);
     if (ok)
-        Py_INCREF(rdn_py.call);
-    rdn_py.batch = batch;
+        Py_INCREF(rdn_py.f->call);
+    rdn_py.f->batch = batch;
     Py_XDECREF(r);
     return ok;
 }
 
 static bool bind_plain(PyObject *globals) {
-    rdn_py.call = PyDict_GetItemString(globals, rdn_py.fn->name);
-    if (!rdn_py.call || !PyCallable_Check(rdn_py.call)) {
-        PyErr_Format(PyExc_LookupError, "no function '%s'", rdn_py.fn->name);
+    rdn_py.f->call = PyDict_GetItemString(globals, rdn_py.f->fn->name);
+    if (!rdn_py.f->call || !PyCallable_Check(rdn_py.f->call)) {
+        PyErr_Format(PyExc_LookupError, "no function '%s'", rdn_py.f->fn->name);
         return false;
     }
-    Py_INCREF(rdn_py.call);
+    Py_INCREF(rdn_py.f->call);
     rdn_py.plain = true;
     return true;
 }
 
 static bool bind(const struct rdn_load *l, PyObject *globals) {
     const struct rdn_wcol *cols = (const void *)((const char *)l + l->cols.off);
-    rdn_py.fn = (const void *)((const char *)l + l->fns.off);
-    rdn_py.ncols = rdn_py.fn->ncols;
-    bool ok = l->flags & RDN_LOAD_PLAIN ? bind_plain(globals) : bind_declared(cols);
-    return ok && rdn_py_cols_prepare() == 0;
+    const struct rdn_wfn *fns = (const void *)((const char *)l + l->fns.off);
+    bool ok = l->nfns >= 1 && l->nfns <= RDN_MAX_FNS;
+    rdn_py.has_run = true;
+    for (uint32_t i = 0; ok && i < l->nfns; i++) {
+        rdn_py.f = &rdn_py.fns[i];
+        rdn_py.f->fn = &fns[i];
+        rdn_py.f->ncols = fns[i].ncols;
+        ok = l->flags & RDN_LOAD_PLAIN ? bind_plain(globals) : bind_declared(cols);
+        ok = ok && rdn_py_cols_prepare() == 0;
+    }
+    return ok;
+}
+
+/* Tunables: the manifest's values become the functions' keyword defaults, so that a call costs nothing more. */
+static bool configure(const struct rdn_load *l) {
+    if (!l->config.len)
+        return true;
+    PyObject *calls = PyList_New(0);
+    for (uint32_t i = 0; calls && i < l->nfns; i++)
+        rdn_py_push(&calls, Py_NewRef(rdn_py.fns[i].call));
+    PyObject *r = calls ? PyObject_CallMethod(rdn_py.helper, "configure", "Os#", calls, (const char *)l + l->config.off, (Py_ssize_t)l->config.len) : NULL;
+    Py_XDECREF(calls);
+    Py_XDECREF(r);
+    return r;
 }
 
 static bool prepare(struct rdn_worker *w) {
@@ -120,7 +171,7 @@ static bool load(struct rdn_worker *w) {
         ok = addr && PyDict_SetItemString(globals, "W_ADDR", addr) == 0;
         Py_XDECREF(addr);
     }
-    return ok && run_source(globals, text, n) && bind(w->load, globals);
+    return ok && serve_modules(w->load) && run_source(globals, text, n) && bind(w->load, globals) && configure(w->load);
 }
 
 void rdn_py_load(struct rdn_worker *w) {
@@ -130,9 +181,9 @@ void rdn_py_load(struct rdn_worker *w) {
     rdn_py_alloc_report(w->res);
     if (ok)
         return;
-    bool signature = PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && !rdn_py.call;
+    bool signature = PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && rdn_py.f && !rdn_py.f->call;
     uint32_t st = rdn_py_take_error();
-    if (st == RDN_ST_EXCEPTION && rdn_py.fn)            /* fn is set once the author's text has run */
+    if (st == RDN_ST_EXCEPTION && rdn_py.has_run)
         st = signature ? RDN_ST_SIGNATURE : missing ? RDN_ST_NO_FUNCTION : st;
     w->res->status = st;
 }

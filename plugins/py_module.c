@@ -74,7 +74,7 @@ static PyObject *seed(PyObject *self, PyObject *none) {
     return PyLong_FromUnsignedLongLong(rdn_py.w ? rdn_py.w->req->seed : 0);
 }
 
-/* Data files follow the modules in the load page; manifests that list them are read by the host. */
+/* Data files follow the modules in the load page, under the names of the manifest. */
 static PyObject *data(PyObject *self, PyObject *arg) {
     (void)self;
     const char *want = PyUnicode_AsUTF8(arg);

@@ -7,6 +7,7 @@
  *   py_alloc.c    counts memory, for messages */
 #ifndef RDN_PY_ROLE_H
 #define RDN_PY_ROLE_H
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "plugins/sink.h"
 #include "sandbox/role.h"
@@ -23,14 +24,18 @@ struct rdn_py_col {
     const struct rdn_wcol *fields;                      /* event */
     PyObject *const *field_members;                     /* event: by field, for enums */
 };
-struct rdn_py {
-    struct rdn_worker *w;
+struct rdn_py_fn {
     const struct rdn_wfn *fn;
     PyObject *call;                                     /* the author's function */
-    bool batch, plain;
+    bool batch;
     uint32_t ncols;
     struct rdn_py_col cols[RDN_PY_ARGS];
     PyObject *ret_members;                              /* enum: tuple of names */
+};
+struct rdn_py {
+    struct rdn_worker *w;
+    bool plain, has_run;                                /* has_run: the author's text ran to its end */
+    struct rdn_py_fn fns[RDN_MAX_FNS], *f;              /* f: being bound or called */
     PyObject *view, *frombuffer;                        /* memoryview of req; numpy.frombuffer or NULL */
     PyObject *timeout, *signature, *sdk, *helper;       /* PluginTimeout, SignatureError; modules redan and redan._worker */
     char file[64];                                      /* "score.py" */

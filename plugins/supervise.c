@@ -105,7 +105,7 @@ static void flush_logs(struct rdn_plugins *ps, struct rdn_plugin *p) {
 static void free_gone(struct rdn_plugins *ps) {
     for (struct rdn_work **at = &ps->works; *at;) {
         struct rdn_work *w = *at;
-        if (w->phase != RDN_WP_GONE || atomic_load(&w->lane->using) == w || atomic_load(&w->lane->cur) == w) {
+        if (w->phase != RDN_WP_GONE || w->gen->testing || atomic_load(&w->lane->using) == w || atomic_load(&w->lane->cur) == w) {
             at = &w->next;
             continue;
         }

@@ -47,7 +47,7 @@ static bool put(const struct rdn_wcolumn *c, uint8_t *to, const struct rdn_wire_
     return false;
 }
 
-bool rdn_values_put(const struct rdn_plugin *p, struct rdn_req *req, const struct rdn_wire_value *args, uint32_t nrows) {
+bool rdn_values_put(const struct rdn_wfunc *p, struct rdn_req *req, const struct rdn_wire_value *args, uint32_t nrows) {
     for (uint32_t k = 0; k < p->ncols; k++) {
         const struct rdn_wcolumn *c = &p->cols[k];
         uint8_t *to = (uint8_t *)req + c->off;
@@ -60,7 +60,7 @@ bool rdn_values_put(const struct rdn_plugin *p, struct rdn_req *req, const struc
 
 /* The type's own rules; the bytes are in the lane's copy, so the worker cannot change them any more. */
 static enum rdn_outcome take_text(struct rdn_wlane *l, uint32_t row, const uint8_t *from, struct rdn_wire_value *ret) {
-    uint32_t width = l->plugin->ret_width, n = (uint32_t)strnlen((const char *)from, width);
+    uint32_t width = l->fn->ret_width, n = (uint32_t)strnlen((const char *)from, width);
     for (uint32_t i = n; i < width; i++)
         if (from[i])
             return RDN_OUT_BAD_VALUE;
@@ -74,7 +74,7 @@ static enum rdn_outcome take_text(struct rdn_wlane *l, uint32_t row, const uint8
 }
 
 static enum rdn_outcome take(struct rdn_wlane *l, uint32_t row, struct rdn_wire_value *ret) {
-    const struct rdn_plugin *p = l->plugin;
+    const struct rdn_wfunc *p = l->fn;
     const uint8_t *from = l->copy + (size_t)row * p->ret_width;
     int32_t date;
     double f;
@@ -126,7 +126,7 @@ static enum rdn_outcome of_status(uint32_t st) {
 static enum rdn_outcome worse(enum rdn_outcome a, enum rdn_outcome b) { return a > b ? a : b; }
 
 enum rdn_outcome rdn_values_take(struct rdn_wlane *l, const struct rdn_res *res, struct rdn_wire_value *ret, uint8_t *outs) {
-    const struct rdn_plugin *p = l->plugin;
+    const struct rdn_wfunc *p = l->fn;
     uint32_t status = rdn_load32(&res->status), nrows = rdn_load32(&res->nrows), n = l->nrows;
     enum rdn_outcome all = of_status(status);
     if (all == RDN_OUT_VALUE && nrows != n)

@@ -71,6 +71,7 @@ const char *rdn_outcome_text(enum rdn_outcome);      /* "value", "timeout", ... 
 enum rdn_tier { RDN_TIER_NONE, RDN_TIER_MINIMAL, RDN_TIER_CONTAINER, RDN_TIER_USERNS, RDN_TIER_FULL };
 enum rdn_deny { RDN_DENY_NOTIFY, RDN_DENY_TRAP, RDN_DENY_ERRNO, RDN_DENY_KILL };
 
+struct rdn_pack;                                     /* plugins/pack.h */
 struct rdn_plugins;                                  /* supervisor, zygotes, workers of one engine */
 struct rdn_plugins_options {                         /* zero means the default everywhere */
     const struct rdn_mem *mem;                       /* NULL: libc */
@@ -96,21 +97,30 @@ enum rdn_tier rdn_plugins_tier(const struct rdn_plugins *);       /* what the wo
 const char *rdn_tier_text(enum rdn_tier);
 
 struct rdn_wire_param { const char *name; struct rdn_wire_type type; };
+struct rdn_function_spec {
+    const char *name;
+    const struct rdn_wire_param *params; uint32_t nparams;     /* at most 16 */
+    struct rdn_wire_type ret;                        /* not an array, not an event */
+    int64_t  deadline_ns;                            /* 0: the time cap */
+};
 struct rdn_plugin_spec {
     const char *name;                                /* the function in the file, and the plugin in messages */
-    const char *file;                                /* path of the .py file */
+    const char *file;                                /* path of the .py file, of a folder with plugin.yaml, or of a bundle */
+    const struct rdn_pack *pack;                     /* opened by the caller instead; used while rdn_plugin_open runs, not kept */
+    const struct rdn_function_spec *fns; uint32_t nfns;        /* functions served by one worker, at most 16; 0: the one below */
     const struct rdn_wire_param *params; uint32_t nparams;     /* at most 16 */
     struct rdn_wire_type ret;                        /* not an array, not an event */
     int64_t  deadline_ns;                            /* as the rule file declares; 0: the time cap */
-    int64_t  time_cap_ns;                            /* 0: 50 ms */
-    uint32_t mem_cap_mib;                            /* 0: 8 */
+    int64_t  time_cap_ns;                            /* 0: the manifest's, 50 ms without one. A manifest may only lower it */
+    uint32_t mem_cap_mib;                            /* 0: the manifest's, 8 without one. A manifest may only lower it */
     uint32_t load_cap_ms;                            /* 0: 500 */
     uint32_t grace_ms;                               /* 0: 5 */
-    const char *group;                               /* trust group; NULL: "default" */
+    const char *group;                               /* trust group; NULL: the manifest's, "default" without one */
     const char *const *preload; uint32_t npreload;   /* modules imported before the fork, on top of the standard ones; NULL:
                                                         numpy when installed. One group has one list: the first wins */
     uint32_t lanes;                                  /* 0: 1, at most 256 */
     bool     plain;                                  /* sandbox try: any callable of that name, str() of its answer */
+    bool     untested;                               /* leave out the golden rows */
 };
 struct rdn_plugin;
 /* Loads the file and waits until every lane's worker is ready. On failure nothing is left behind; reterr holds the
@@ -141,6 +151,13 @@ enum rdn_outcome rdn_plugin_post(struct rdn_plugin *, uint32_t lane, const struc
                                  uint32_t nrows, int64_t now_ns, int64_t deadline_ns);
 bool rdn_plugin_poll(struct rdn_plugin *, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs, enum rdn_outcome *ret_out);
 enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs);
+
+/* The same for function `fn` of a plugin that has several; the calls above are for the first. Ret and outs hold nrows entries. */
+enum rdn_outcome rdn_plugin_post_fn(struct rdn_plugin *, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
+                                    uint32_t nrows, int64_t now_ns, int64_t deadline_ns);
+enum rdn_outcome rdn_plugin_call_fn(struct rdn_plugin *, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
+                                    uint32_t nrows, int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs);
+uint32_t rdn_plugin_rows_max(const struct rdn_plugin *, uint32_t fn);
 
 /* Reports; all [any], copied under the supervisor's lock, off the hot path. */
 struct rdn_plugin_violation { char name[32]; char place[64]; };   /* "openat", "score.py:3" or "" */

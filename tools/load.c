@@ -43,7 +43,11 @@ char *read_file(const char *path, size_t *ret_len) {
 
 void print_error(const redan_error *e) {
     fprintf(stderr, "redan: ");
-    if (e->where[0])
+    if (e->where[0] && e->line && e->column)
+        fprintf(stderr, "%s:%u:%u: ", e->where, e->line, e->column);
+    else if (e->where[0] && e->line)
+        fprintf(stderr, "%s:%u: ", e->where, e->line);
+    else if (e->where[0])
         fprintf(stderr, "%s: ", e->where);
     fprintf(stderr, "%s%s%s\n", e->id, e->id[0] ? " " : "", e->text[0] ? e->text : redan_strerror(e->code));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run_verb.c: `redan run`: judges a stream and prints one line a decision (LANGUAGE.md 17.2). */
+#include "plugins/pack.h"
 #include "tools/feed_in.h"
 #include "tools/stream.h"
 #include "base/text.h"
@@ -108,6 +109,38 @@ static bool some_rules_declare(const struct run *r, const char *name) {
     return found;
 }
 
+static bool name_plugin(struct run *r, redan_plugin_options *o) {
+    redan_error err = { 0 };
+    if (redan_plugin(r->eng, o, &err) == 0)
+        return true;
+    print_error(&err);
+    return false;
+}
+
+/* --plugin DIR: every function of the folder or bundle that the rules declare. */
+static bool name_package(struct run *r, redan_plugin_options *o) {
+    static struct rdn_pack k;
+    redan_error err = { 0 };
+    uint32_t named = 0;
+    bool good = true;
+    if (rdn_pack_open(&rdn_libc_mem, o->file, &k, NULL, &err) < 0) {
+        print_error(&err);
+        return false;
+    }
+    for (uint32_t i = 0; good && i < k.m.nfns; i++) {
+        bool wanted = declares(r->rs->ir, k.m.fns[i].name);
+        for (uint32_t x = 0; x < r->nswaps; x++)
+            wanted |= declares(r->swaps[x].rs->ir, k.m.fns[i].name);
+        o->name = k.m.fns[i].name;
+        named += wanted;
+        good = !wanted || name_plugin(r, o);
+    }
+    if (!named)
+        usage("--plugin %.80s: the rules declare none of its functions", o->file);
+    rdn_pack_close(&k);
+    return good && named;
+}
+
 static bool name_plugins(struct run *r) {
     const char *modules[16];
     char buf[512];
@@ -117,21 +150,24 @@ static bool name_plugins(struct run *r) {
             continue;
         const char *v = r->args.given[i].value, *eq = strchr(v, '=');
         char name[128];
-        redan_error err = { 0 };
+        redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
+        o.preload = args_value(&r->args, "--preload") ? modules : NULL;
+        o.npreload = n;
+        o.file = v;
+        if (rdn_pack_is(v)) {
+            if (!name_package(r, &o))
+                return false;
+            continue;
+        }
         if (!eq || eq == v || (size_t)(eq - v) >= sizeof name)
-            return usage("--plugin %.80s: NAME=FILE.py expected", v), false;
+            return usage("--plugin %.80s: NAME=FILE.py, a folder or a bundle expected", v), false;
         snprintf(name, sizeof name, "%.*s", (int)(eq - v), v);
         if (!some_rules_declare(r, name))
             return false;
-        redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
         o.name = name;
         o.file = eq + 1;
-        o.preload = args_value(&r->args, "--preload") ? modules : NULL;
-        o.npreload = n;
-        if (redan_plugin(r->eng, &o, &err) < 0) {
-            print_error(&err);
+        if (!name_plugin(r, &o))
             return false;
-        }
     }
     return true;
 }

@@ -141,14 +141,15 @@ REDAN_API int redan_activate(redan_engine *, redan_ruleset *, const redan_activa
 REDAN_API int redan_rollback(redan_engine *, uint64_t *ret_generation, redan_error *);
 
 /* Plugins: code that rules call and that runs confined in a worker process (docs/plugins.md). redan_plugin says that the
- * plugin `name` of rule files is the function of that name in `file`; it is loaded when a rule set that declares it is
+ * plugin `name` of rule files is the function of that name in `file`: a .py file, or a folder with plugin.yaml, or a bundle (.rdb), of
+ * which all functions that one rule set declares run in the same worker; it is loaded when a rule set that declares it is
  * activated (which then fails with the author's mistake), and shared by rule sets that declare the same signature. Reload
  * loads the changed file (NULL: the same path) beside the old one and switches between two calls; on failure the old one
  * goes on. [setup] */
 typedef struct redan_plugin_options {
   uint32_t size, flags;                               /* no flag yet */
   const char *name, *file;
-  uint32_t mem_cap_mib, time_cap_ms;                  /* 0: 8 MiB, 50 ms */
+  uint32_t mem_cap_mib, time_cap_ms;                  /* 0: the manifest's, or 8 MiB, 50 ms; else a ceiling for it */
   const char *const *preload;                         /* modules imported before confinement; NULL: numpy if installed */
   uint32_t npreload;
 } redan_plugin_options;

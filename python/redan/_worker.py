@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import sys
+from importlib.machinery import ModuleSpec
 
 # Always there: cheap, pure, and what honest plugins import most.
 STANDARD = ("abc array bisect collections contextlib copy csv dataclasses datetime decimal enum fractions functools gc hashlib heapq "
@@ -21,6 +22,48 @@ class Hint:
     @staticmethod
     def find_spec(name, path=None, target=None):
         raise ModuleNotFoundError(f"R4204 module '{name}' is not preloaded in this group (operator: add it to preload)", name=name)
+
+
+class Modules:
+    """First on sys.meta_path: the plugin's own further modules, from memory."""
+    def __init__(self, texts):
+        self.texts = {name.removesuffix(".py"): (name, text) for name, text in texts.items()}
+
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self) if name in self.texts else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        file, text = self.texts[module.__name__]
+        register(file, text)
+        module.__file__ = file
+        exec(compile(text, file, "exec"), module.__dict__)
+
+
+def modules(texts):
+    sys.meta_path.insert(0, Modules(texts))           # first: the path finder would ask for files
+
+
+def configure(functions, text):
+    """The manifest's config: values for keyword-only parameters with a default, of the type that they have."""
+    import json
+    values = json.loads(text)
+    used = set()
+    for f in functions:
+        defaults = dict(f.__kwdefaults__ or {})
+        for name in defaults.keys() & values.keys():
+            want, given = type(defaults[name]), values[name]
+            if want is float and type(given) is int:
+                given = float(given)
+            if type(given) is not want:
+                raise TypeError(f"R4203 config.{name} is {type(given).__name__}, the tunable of {f.__name__} is {want.__name__}")
+            defaults[name] = given
+            used.add(name)
+        f.__kwdefaults__ = defaults or None
+    for name in values.keys() - used:
+        raise LookupError(f"R4203 config.{name} is no tunable of the plugin's functions")
 
 
 def _one_thread(after):

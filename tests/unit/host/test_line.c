@@ -2,7 +2,7 @@
  * test_line.c: JSON and event lines in every detail of LANGUAGE.md 17.1, by tables. The same lines against the reference model:
  * tests/conform/lines.py. */
 #include "base/text.h"
-#include "host/json_read.h"
+#include "base/json_read.h"
 #include "host/line.h"
 #include "tests/unit/host/engine_kit.h"
 #include "host/host.h"

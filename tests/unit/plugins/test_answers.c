@@ -18,13 +18,14 @@ static union { struct rdn_res r; uint8_t bytes[PAGE]; } page;
 static uint8_t copy[257 * ROWS];
 static char text[ROWS][260];
 static struct rdn_plugin plugin;
-static struct rdn_wlane lane = { .plugin = &plugin, .copy = copy, .text = text };
+static struct rdn_wfunc function;
+static struct rdn_wlane lane = { .plugin = &plugin, .fn = &function, .copy = copy, .text = text };
 static const char *const sides[] = { "buy", "sell" };
 
 static void answer_type(struct rdn_wire_type t) {
-    plugin.ret = t;
-    plugin.ret_width = rdn_wire_width(&t);
-    plugin.max_rows = ROWS;
+    function.ret = t;
+    function.ret_width = rdn_wire_width(&t);
+    function.max_rows = ROWS;
     snprintf(plugin.file, sizeof plugin.file, "score.py");
     snprintf(plugin.name, sizeof plugin.name, "f");
 }
@@ -102,7 +103,7 @@ static void random_pages(void **state) {
         enum rdn_outcome all = rdn_values_take(&lane, &page.r, ret, outs);
         assert_true(all < RDN_OUT_COUNT);
         for (int i = 0; i < ROWS; i++)
-            if (outs[i] == RDN_OUT_VALUE && plugin.ret.kind == RDN_WIRE_TEXT)
+            if (outs[i] == RDN_OUT_VALUE && function.ret.kind == RDN_WIRE_TEXT)
                 assert_true(rdn_utf8_valid(ret[i].text.p, ret[i].text.n));
         rdn_note_take(&b, &page.r, (enum rdn_outcome)(round % RDN_OUT_COUNT));
         rdn_message_line(&plugin, &b, 0, line, sizeof line);

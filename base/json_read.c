@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * json_read.c: see json_read.h. One pass, no recursion beyond 32 levels. */
-#include "host/json_read.h"
+#include "base/json_read.h"
 #include "base/text.h"
 #include <string.h>
 
