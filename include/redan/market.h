@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * market.h: market data in one form, and order books from it.
+ *
+ *   redan_feed_open -> redan_feed_instrument, ...            set-up
+ *   redan_feed_decode -> redan_feed_apply -> redan_book_line     per piece of input
+ *
+ * Conventions are those of redan.h: codes, ownership, option structs, thread tags.
+ *
+ * Units      Prices are whole ticks, quantities whole lots, times nanoseconds since 1970. A float is never a key.
+ * Memory     All of it is reserved by redan_feed_open and redan_feed_instrument. A full table is fault FULL, never growth.
+ * Bad input  One fault number an event, one counter a fault, a stated effect on the book (market/market_faults.def). A book that
+ *            missed something is not VALID until it is whole again.
+ */
+#ifndef REDAN_MARKET_H
+#define REDAN_MARKET_H
+#include <redan/redan.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a market event does. T and F never touch the book. */
+#define REDAN_MARKET_ACTIONS(X)                                                                               \
+  X(ADD, 'A', "a new order")                       X(REDUCE, 'X', "an order loses qty")                        \
+  X(DELETE, 'D', "an order goes")                  X(MODIFY, 'M', "an order gets this price and quantity")     \
+  X(REPLACE, 'U', "order_id takes other_id's place")  X(EXECUTE, 'E', "an order loses qty by a trade")         \
+  X(LEVEL, 'L', "a level holds qty; 0: none")      X(CLEAR, 'R', "the book is empty")                          \
+  X(QUOTE, 'Q', "a side is one level; qty 0: none")  X(STATUS, 'S', "trading status")                          \
+  X(TRADE, 'T', "a trade, for information")        X(FILL, 'F', "a fill notice, for information")              \
+  X(FAULT, 'Z', "a refused event, on the tape only")
+enum {
+#define X(name, letter, text) REDAN_MARKET_##name = letter,
+  REDAN_MARKET_ACTIONS(X)
+#undef X
+  REDAN_BID = 1, REDAN_ASK = 2,
+  REDAN_MF_LAST = 0x80,          /* readers may look at the book after this event */
+  REDAN_MF_TOB = 0x40, REDAN_MF_SNAPSHOT = 0x20, REDAN_MF_LEVELS = 0x10, REDAN_MF_BAD_RECV = 0x08,
+  REDAN_MF_AUCTION = 0x100,      /* crossed is normal */
+  REDAN_MF_HIDDEN = 0x200
+};
+
+/* One event of any format; one cache line; also the record on disk. */
+typedef struct redan_mevent {
+  int64_t  ts_event_ns, ts_recv_ns;                   /* the exchange's clock; ours, or the same where a file has none */
+  uint64_t order_id, other_id;                        /* other_id: replaced order, match number */
+  int64_t  px_ticks, qty_lots;
+  uint64_t seq;
+  uint32_t instrument;                                /* as redan_feed_instrument gave it */
+  uint8_t  action, side;                              /* REDAN_MARKET_*; REDAN_BID, REDAN_ASK, 0 none */
+  uint16_t flags;                                     /* REDAN_MF_* */
+} redan_mevent;
+
+/* Fault numbers, REDAN_FAULT_NAME, are those of market/market_faults.def. */
+enum {
+  REDAN_FAULT_NONE = 0, REDAN_FAULT_SHORT_INPUT = 1, REDAN_FAULT_BAD_NUMBER = 2, REDAN_FAULT_OFF_TICK = 3, REDAN_FAULT_NEG_QTY = 4,
+  REDAN_FAULT_DUP_ADD = 5, REDAN_FAULT_UNKNOWN_ID = 6, REDAN_FAULT_OVER_CANCEL = 7, REDAN_FAULT_WRONG_PLACE = 8,
+  REDAN_FAULT_WRONG_INSTRUMENT = 9, REDAN_FAULT_SEQ_GAP = 10, REDAN_FAULT_SEQ_OLD = 11, REDAN_FAULT_TS_BACK = 12,
+  REDAN_FAULT_LOCKED = 13, REDAN_FAULT_CROSSED = 14, REDAN_FAULT_FILL_NO_BOOK = 15, REDAN_FAULT_FULL = 16,
+  REDAN_FAULT_UNKNOWN_TYPE = 17, REDAN_FAULT_BAD_CHECKSUM = 18, REDAN_FAULTS = 19
+};
+REDAN_API const char *redan_fault_name(uint32_t fault);      /* [any] "UNKNOWN_ID"; "" for a number that is none */
+
+/* What is done about a fault. DEFAULT is the row's own; a policy that the row does not offer is INVAL at open. */
+typedef enum redan_feed_policy {
+  REDAN_POLICY_DEFAULT, REDAN_POLICY_COUNT, REDAN_POLICY_STOP, REDAN_POLICY_ROUND, REDAN_POLICY_REPLACE, REDAN_POLICY_DROP,
+  REDAN_POLICY_BY_PRICE, REDAN_POLICY_CLAMP, REDAN_POLICY_RESYNC, REDAN_POLICY_FLAG, REDAN_POLICY_INVALID
+} redan_feed_policy;
+
+typedef struct redan_feed redan_feed;
+
+typedef struct redan_feed_options {
+  uint32_t size;
+  uint32_t max_orders;                                /* 0: 2,097,152 live orders of the whole feed */
+  uint32_t max_instruments;                           /* 0: 65,536 */
+  uint32_t window, far;                               /* levels a side kept in place, power of two 256..65,536 (0: 8,192);
+                                                         levels elsewhere, of both sides (0: 1,024) */
+  const char *format;                                 /* "lobster", ...; NULL: events come ready made */
+  int64_t  date_ns;                                   /* midnight of the exchange, for formats with times of day */
+  uint8_t  policy[REDAN_FAULTS];                      /* redan_feed_policy by fault */
+} redan_feed_options;
+#define REDAN_FEED_OPTIONS_INIT { .size = sizeof(redan_feed_options) }
+
+REDAN_API int  redan_feed_open(redan_feed **ret, const redan_feed_options *, redan_error *);   /* [setup] NOMEM, INVAL */
+REDAN_API void redan_feed_close(redan_feed *);        /* [setup] */
+
+typedef struct redan_instrument {
+  uint32_t size;
+  const char *symbol;                                 /* copied; at most 31 bytes; INVAL when it is there already */
+  const char *tick;                                   /* "0.01": decimal text, at most 9 digits after the point */
+  const char *lot;                                    /* "1" when NULL */
+  uint32_t number;                                    /* the feed's own number for it, where it has one */
+} redan_instrument;
+#define REDAN_INSTRUMENT_INIT { .size = sizeof(redan_instrument) }
+REDAN_API int redan_feed_instrument(redan_feed *, const redan_instrument *, uint32_t *ret_id, redan_error *);   /* [setup] */
+
+/* Reads whole messages out of `bytes` into at most `cap` events, of which the return value tells how many; *ret_used is what was
+ * read. An incomplete tail stays unread and is no error: hand it in again in front of what follows, and at the end of a text with a
+ * newline. Messages that are refused are counted and make no event. `cap` is at least 16. [lane] */
+REDAN_API uint32_t redan_feed_decode(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
+
+/* Applies n events to their books in order. faults: NULL, or n bytes that get a fault number each (0: none; one of several: the
+ * first). Returns how many changed or could have changed a book. [hot] */
+REDAN_API uint32_t redan_feed_apply(redan_feed *, const redan_mevent *, uint32_t n, uint8_t *faults);
+
+enum { REDAN_BOOK_VALID = 1, REDAN_BOOK_CROSSED = 2, REDAN_BOOK_LOCKED = 4, REDAN_BOOK_AUCTION = 8, REDAN_BOOK_HALTED = 16,
+       REDAN_BOOK_NO_BID = 32, REDAN_BOOK_NO_ASK = 64 };
+/* Best prices as of the last event with LAST. An absent side is its flag and zeros. */
+typedef struct redan_book_line_data {
+  uint32_t seq;                                       /* even; changes with each publication */
+  uint16_t flags, spare;                              /* REDAN_BOOK_* */
+  int64_t  bid_px, bid_qty, ask_px, ask_qty, ts_recv_ns, ts_event_ns;
+  uint64_t events;                                    /* applied to this book so far */
+} redan_book_line_data;
+REDAN_API int redan_book_line(const redan_feed *, uint32_t instrument, redan_book_line_data *ret);   /* [any] BUSY after 64 tries */
+
+typedef struct redan_book_level { int64_t px_ticks, qty_lots; uint32_t orders, spare; } redan_book_level;
+/* Best first; returns how many. [lane] */
+REDAN_API uint32_t redan_book_levels(const redan_feed *, uint32_t instrument, uint32_t side, redan_book_level *out, uint32_t cap);
+/* What taking `qty` from a side would reach, over at most 64 levels: *ret_filled may be less. INVAL without qty. [lane] */
+REDAN_API int redan_book_sweep(const redan_feed *, uint32_t instrument, uint32_t side, int64_t qty, int64_t *ret_worst_px, int64_t *ret_filled);
+
+typedef struct redan_feed_stats {
+  uint64_t events, bytes, faults[REDAN_FAULTS];
+  uint64_t live_orders, peak_orders;
+  uint64_t reserved_bytes;                            /* address space of orders and books */
+} redan_feed_stats;
+REDAN_API void redan_feed_stats_get(const redan_feed *, redan_feed_stats *ret);   /* [lane] */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * book.h: the order books of one feed: what an event does to one, and its published best prices.
+ *
+ *   rdn_book_apply      [hot]  one event; a fault number or 0; allocates nothing
+ *   rdn_book_publish    [hot]  after an event with LAST: the line, behind a sequence lock
+ *   rdn_book_read       [any]  a copy of the line
+ *
+ * Orders of all books stand in one table. A level may hold more than its orders do: what was there when the data began. */
+#ifndef RDN_BOOK_H
+#define RDN_BOOK_H
+#include <redan/market.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "market/levels.h"
+#include "market/orders.h"
+
+enum { RDN_LINE_WORDS = 8 };
+struct rdn_line {
+    _Alignas(64) _Atomic uint32_t seq;                   /* odd while it is written */
+    _Atomic uint64_t words[RDN_LINE_WORDS];              /* flags, bid px, qty, ask px, qty, ts_recv, ts_event, events */
+};
+struct rdn_book {
+    struct rdn_line line;
+    struct rdn_levels levels;
+    uint64_t events;
+    uint32_t live;                                       /* orders */
+    bool valid, auction;
+    void *memory;                                        /* of the levels; NULL: instrument without a book */
+    size_t bytes;
+};
+struct rdn_books {
+    struct rdn_book *book;                               /* by instrument */
+    uint32_t n, window, far;
+    struct rdn_orders orders;
+    uint8_t policy[REDAN_FAULTS];                        /* settled: never DEFAULT */
+    uint64_t faults[REDAN_FAULTS];
+};
+int  rdn_book_open(struct rdn_book *, uint32_t window, uint32_t far);          /* NOMEM */
+void rdn_book_close(struct rdn_book *);
+
+/* The instrument must be one of the books. The first fault of the event; all are counted. */
+uint8_t rdn_book_apply(struct rdn_books *, const redan_mevent *);
+uint8_t rdn_book_publish(struct rdn_books *, struct rdn_book *, const redan_mevent *);
+int     rdn_book_read(const struct rdn_line *, redan_book_line_data *ret);
+#endif

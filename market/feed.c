@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * feed.c: feeds: options, instruments, input to events, events to books (market.h, feed.h). */
+#include "market/feed.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "market/decimal.h"
+
+static const struct rdn_format formats[] = {
+#define FORMAT(name, prefix, by_instrument, unknown_id, doc) { #name, rdn_feed_##prefix, by_instrument, REDAN_POLICY_##unknown_id },
+#include "market/formats.def"
+#undef FORMAT
+};
+
+static const struct { const char *name; uint8_t standard, other; } faults[REDAN_FAULTS] = {
+    [0] = { "", REDAN_POLICY_COUNT, REDAN_POLICY_COUNT },
+#define FAULT(NAME, number, standard, other, doc) [number] = { #NAME, REDAN_POLICY_##standard, REDAN_POLICY_##other },
+#include "market/market_faults.def"
+#undef FAULT
+};
+#define FAULT(NAME, number, standard, other, doc) \
+    _Static_assert(REDAN_FAULT_##NAME == number, "market.h and market_faults.def number " #NAME " differently");
+#include "market/market_faults.def"
+#undef FAULT
+
+const char *redan_fault_name(uint32_t fault) { return fault < REDAN_FAULTS ? faults[fault].name : ""; }
+
+const struct rdn_format *rdn_format_find(const char *name) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+static int settle_policies(struct redan_feed *f, const redan_feed_options *o, redan_error *reterr) {
+    for (unsigned i = 1; i < REDAN_FAULTS; i++) {
+        uint8_t standard = i == REDAN_FAULT_UNKNOWN_ID ? f->format->unknown_id : faults[i].standard;
+        uint8_t p = o->policy[i] == REDAN_POLICY_DEFAULT ? standard : o->policy[i];
+        if (p != faults[i].standard && p != faults[i].other)
+            return rdn_fail(reterr, INVAL, "", "policy %u is none of fault %s", p, faults[i].name);
+        f->books.policy[i] = p;
+    }
+    return 0;
+}
+
+static bool power_of_two(uint32_t v, uint32_t min, uint32_t max) { return v >= min && v <= max && (v & (v - 1)) == 0; }
+
+static int settle(struct redan_feed *f, const redan_feed_options *o, redan_error *reterr) {
+    f->format = rdn_format_find(o->format ? o->format : "events");
+    f->date_ns = o->date_ns;
+    f->last_ts = INT64_MIN;
+    f->books.window = o->window ? o->window : 8192;
+    f->books.far = o->far ? o->far : 1024;
+    f->max_instruments = o->max_instruments ? o->max_instruments : 65536;
+    if (!f->format)
+        return rdn_fail(reterr, INVAL, "", "no format '%s'", o->format);
+    if (!power_of_two(f->books.window, 256, 65536))
+        return rdn_fail(reterr, INVAL, "", "window %u is no power of two from 256 to 65,536", o->window);
+    if (!power_of_two(f->books.far, 64, 1 << 20))
+        return rdn_fail(reterr, INVAL, "", "far %u is no power of two from 64 to 1,048,576", o->far);
+    if (f->max_instruments > 65536 || o->max_orders > 1u << 26)
+        return rdn_fail(reterr, INVAL, "", "at most 65,536 instruments and 67,108,864 orders");
+    return settle_policies(f, o, reterr);
+}
+
+int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *reterr) {
+    static const redan_feed_options standard = REDAN_FEED_OPTIONS_INIT;
+    o = o ? o : &standard;
+    if (o->size != sizeof *o)
+        return rdn_fail(reterr, INVAL, "", "options of %u bytes, expected %zu", o->size, sizeof *o);
+    struct redan_feed *f = rdn_zalloc(&rdn_libc_mem, sizeof *f);
+    if (!f)
+        return rdn_fail(reterr, NOMEM, "", "no memory for a feed");
+    int rc = settle(f, o, reterr);
+    if (rc == 0) {
+        f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
+        f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
+        if (!f->instruments || !f->books.book ||
+            rdn_orders_open(&f->books.orders, o->max_orders ? o->max_orders : 1u << 21, f->format->ids_by_instrument) < 0)
+            rc = rdn_fail(reterr, NOMEM, "", "no memory for %u instruments and their orders", f->max_instruments);
+    }
+    if (rc < 0) {
+        redan_feed_close(f);
+        return rc;
+    }
+    *ret = f;
+    return 0;
+}
+
+void redan_feed_close(redan_feed *f) {
+    if (!f)
+        return;
+    for (uint32_t i = 0; i < f->books.n; i++)
+        rdn_book_close(&f->books.book[i]);
+    rdn_orders_close(&f->books.orders);
+    rdn_free(&rdn_libc_mem, f->books.book, f->max_instruments * sizeof f->books.book[0]);
+    rdn_free(&rdn_libc_mem, f->instruments, f->max_instruments * sizeof f->instruments[0]);
+    rdn_free(&rdn_libc_mem, f, sizeof *f);
+}
+
+static int read_unit(const char *what, const char *text, int64_t *ret, redan_error *reterr) {
+    bool rest;
+    if (!rdn_decimal_read(text, strlen(text), RDN_DECIMAL_SCALE, ret, &rest) || rest || *ret <= 0)
+        return rdn_fail(reterr, INVAL, "", "%s '%s' is no positive decimal with at most %d digits after the point", what, text, RDN_DECIMAL_SCALE);
+    return 0;
+}
+
+int redan_feed_instrument(redan_feed *f, const redan_instrument *d, uint32_t *ret_id, redan_error *reterr) {
+    struct rdn_instrument in = { .lot_nano = 1000000000, .number = d->number };
+    if (d->size != sizeof *d)
+        return rdn_fail(reterr, INVAL, "", "instrument of %u bytes, expected %zu", d->size, sizeof *d);
+    if (!d->symbol || !d->symbol[0] || strlen(d->symbol) > RDN_SYMBOL_MAX)
+        return rdn_fail(reterr, INVAL, "", "a symbol has 1 to %d bytes", RDN_SYMBOL_MAX);
+    if (!d->tick)
+        return rdn_fail(reterr, INVAL, "R8230", "instrument '%s' has no tick: add 'tick: \"0.25\"'", d->symbol);
+    for (uint32_t i = 0; i < f->books.n; i++)
+        if (strcmp(f->instruments[i].symbol, d->symbol) == 0)
+            return rdn_fail(reterr, INVAL, "", "symbol '%s' is there already", d->symbol);
+    if (f->books.n == f->max_instruments)
+        return rdn_fail(reterr, FULL, "", "%u instruments are all there can be", f->max_instruments);
+    int rc = read_unit("tick", d->tick, &in.tick_nano, reterr);
+    if (rc == 0 && d->lot)
+        rc = read_unit("lot", d->lot, &in.lot_nano, reterr);
+    if (rc < 0)
+        return rc;
+    strcpy(in.symbol, d->symbol);
+    struct rdn_book *b = &f->books.book[f->books.n];
+    if (rdn_book_open(b, f->books.window, f->books.far) < 0)
+        return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", d->symbol);
+    f->book_bytes += b->bytes;
+    f->instruments[f->books.n] = in;
+    *ret_id = f->books.n++;
+    return 0;
+}
+
+bool rdn_feed_px(struct redan_feed *f, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret) {
+    int64_t tick = f->instruments[instrument].tick_nano;
+    if (rdn_ticks_exact(px, scale, tick, ret))
+        return true;
+    rdn_feed_fault(f, REDAN_FAULT_OFF_TICK);
+    *ret = rdn_ticks_round(px, scale, tick);
+    return f->books.policy[REDAN_FAULT_OFF_TICK] == REDAN_POLICY_ROUND;
+}
+
+size_t rdn_feed_line(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
+                     uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out)) {
+    const unsigned char *nl = memchr(in, '\n', len < RDN_FEED_MESSAGE ? len : RDN_FEED_MESSAGE);
+    if (!nl) {
+        if (len < RDN_FEED_MESSAGE && !f->skipping)
+            return 0;
+        if (!f->skipping)
+            rdn_feed_fault(f, REDAN_FAULT_SHORT_INPUT);
+        f->skipping = true;
+        return len;
+    }
+    size_t n = (size_t)(nl - in);
+    bool skipped = f->skipping;
+    f->skipping = false;
+    n -= n && in[n - 1] == '\r';
+    if (n && !skipped)
+        *ret_n = convert(f, (const char *)in, n, out);
+    return (size_t)(nl - in) + 1;
+}
+
+uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used) {
+    const unsigned char *in = bytes;
+    size_t used = 0;
+    uint32_t n = 0;
+    while (used < len && cap - n >= RDN_FEED_EVENTS) {
+        uint32_t got = 0;
+        size_t step = f->format->decode(f, in + used, len - used, out + n, &got);
+        if (!step)
+            break;
+        used += step;
+        n += got;
+    }
+    f->bytes += used;
+    *ret_used = used;
+    return n;
+}
+
+static void look_ahead(struct redan_feed *f, const redan_mevent *e) {
+    if (e->instrument >= f->books.n)
+        return;
+    rdn_orders_prefetch(&f->books.orders, e->order_id, e->instrument);
+    if (e->side == REDAN_BID || e->side == REDAN_ASK)
+        rdn_levels_prefetch(&f->books.book[e->instrument].levels, e->side - 1u, e->px_ticks);
+    __builtin_prefetch(&f->books.book[e->instrument].line, 1);
+}
+
+static uint8_t apply(struct redan_feed *f, const redan_mevent *e) {
+    uint8_t fault = 0, later;
+    if (e->instrument >= f->books.n) {
+        rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
+        return REDAN_FAULT_WRONG_INSTRUMENT;
+    }
+    /* Snapshots carry the times at which their orders were made. */
+    if (!(e->flags & REDAN_MF_SNAPSHOT)) {
+        if (e->ts_event_ns < f->last_ts) {
+            rdn_feed_fault(f, REDAN_FAULT_TS_BACK);
+            fault = REDAN_FAULT_TS_BACK;
+        }
+        f->last_ts = e->ts_event_ns;
+    }
+    later = rdn_book_apply(&f->books, e);
+    fault = fault ? fault : later;
+    if (e->flags & REDAN_MF_LAST) {
+        later = rdn_book_publish(&f->books, &f->books.book[e->instrument], e);
+        fault = fault ? fault : later;
+    }
+    return fault;
+}
+
+uint32_t redan_feed_apply(redan_feed *f, const redan_mevent *ev, uint32_t n, uint8_t *ret_faults) {
+    enum { AHEAD = 16 };
+    uint32_t applied = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (n - i > AHEAD)
+            look_ahead(f, &ev[i + AHEAD]);
+        uint8_t fault = apply(f, &ev[i]);
+        applied += fault == 0;
+        if (ret_faults)
+            ret_faults[i] = fault;
+    }
+    f->events += n;
+    return applied;
+}
+
+int redan_book_line(const redan_feed *f, uint32_t instrument, redan_book_line_data *ret) {
+    return instrument < f->books.n ? rdn_book_read(&f->books.book[instrument].line, ret) : REDAN_E_INVAL;
+}
+
+uint32_t redan_book_levels(const redan_feed *f, uint32_t instrument, uint32_t side, redan_book_level *out, uint32_t cap) {
+    if (instrument >= f->books.n || (side != REDAN_BID && side != REDAN_ASK))
+        return 0;
+    uint32_t n = 0;
+    bool started = false;
+    int64_t px = 0;
+    struct rdn_level v;
+    while (n < cap && rdn_levels_next(&f->books.book[instrument].levels, side - 1, &started, &px, &v))
+        out[n++] = (redan_book_level){ px, v.qty, v.orders, 0 };
+    return n;
+}
+
+int redan_book_sweep(const redan_feed *f, uint32_t instrument, uint32_t side, int64_t qty, int64_t *ret_worst_px, int64_t *ret_filled) {
+    redan_book_level levels[64];
+    uint32_t n = redan_book_levels(f, instrument, side, levels, 64);
+    int64_t filled = 0, worst = 0;
+    if (qty <= 0)
+        return REDAN_E_INVAL;
+    for (uint32_t i = 0; i < n && filled < qty; i++) {
+        int64_t want = qty - filled;
+        filled += levels[i].qty_lots < want ? levels[i].qty_lots : want;
+        worst = levels[i].px_ticks;
+    }
+    *ret_worst_px = worst;
+    *ret_filled = filled;
+    return 0;
+}
+
+void redan_feed_stats_get(const redan_feed *f, redan_feed_stats *ret) {
+    *ret = (redan_feed_stats){ .events = f->events, .bytes = f->bytes, .live_orders = f->books.orders.n, .peak_orders = f->books.orders.peak,
+                               .reserved_bytes = f->book_bytes + f->books.orders.bytes };
+    memcpy(ret->faults, f->books.faults, sizeof ret->faults);
+}
+
+size_t rdn_feed_events(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n) {
+    (void)f;
+    if (len < sizeof *out)
+        return 0;
+    memcpy(out, in, sizeof *out);
+    *ret_n = 1;
+    return sizeof *out;
+}

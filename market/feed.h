@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * feed.h: one source of market data: its format, instruments, books and counters.
+ *
+ * A decoder is rows of formats.def and one function: it reads one message at `in`, of at most `len` bytes, and answers how many
+ * bytes that was (0: incomplete) and what it meant: at most RDN_FEED_EVENTS events in `out`. It does not look at books. Bad input
+ * is a fault counted by rdn_feed_fault, and no event.
+ *
+ * No message is longer than RDN_FEED_MESSAGE: a line that does not end by then is skipped as SHORT_INPUT. */
+#ifndef RDN_FEED_H
+#define RDN_FEED_H
+#include "market/book.h"
+
+enum { RDN_FEED_EVENTS = 16, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
+
+struct rdn_instrument {
+    char symbol[RDN_SYMBOL_MAX + 1];
+    int64_t tick_nano, lot_nano;                        /* units of 10^-9 */
+    uint32_t number;
+};
+struct redan_feed;
+struct rdn_format {
+    const char *name;
+    size_t (*decode)(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
+    bool ids_by_instrument;
+    uint8_t unknown_id;                                 /* policy of UNKNOWN_ID when none is asked for */
+};
+struct redan_feed {
+    struct rdn_books books;
+    const struct rdn_format *format;
+    struct rdn_instrument *instruments;
+    uint32_t max_instruments;
+    bool skipping;                                      /* the rest of an endless line */
+    int64_t date_ns, last_ts;
+    uint64_t seq, events, bytes, book_bytes;
+};
+const struct rdn_format *rdn_format_find(const char *name);          /* NULL: none */
+
+static inline void rdn_feed_fault(struct redan_feed *f, uint8_t fault) { f->books.faults[fault]++; }
+/* Whole ticks of a price with `scale` digits; false with the fault counted. */
+bool rdn_feed_px(struct redan_feed *, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret);
+/* The decoder of a format whose messages are lines: `convert` gets one without its end and answers how many events it made. */
+size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
+                     uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));
+
+#define FORMAT(name, prefix, by_instrument, unknown_id, doc) \
+    size_t rdn_feed_##prefix(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
+#include "market/formats.def"
+#undef FORMAT
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * levels.h: the price levels of one book: a window around the best price, and a map for what lies elsewhere.
+ *
+ *   add, take, set, get     O(1); a new best price may move the window: O(levels that leave or enter)
+ *   next                    the next worse level in the window by bitmap; beyond it by a search of the map
+ *
+ * A side keeps its prices as keys that grow towards the market: the price for bids, its negation for asks. So best is the largest
+ * key of either side, and there is one direction to look in. Slot = key mod window: a ring, whose levels stay where they are when
+ * the window moves.
+ *
+ * The best level of a side is always in its window. A side must not be asked for prices beyond RDN_PX_MAX. */
+#ifndef RDN_LEVELS_H
+#define RDN_LEVELS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RDN_PX_MAX ((int64_t)1 << 60)
+enum { RDN_BID, RDN_ASK, RDN_SIDES };
+
+struct rdn_level { int64_t qty; uint32_t orders, first; };           /* qty 0: no level */
+struct rdn_far_level { int64_t px, qty; uint32_t orders, place; };   /* place: side + 1; 0: free */
+struct rdn_side {
+    struct rdn_level *win;
+    uint64_t *bits, *words;              /* one bit a slot; one bit a word of bits */
+    int64_t lo, best;                    /* keys; the window is [lo, lo + size) */
+    uint32_t count, in_far;              /* levels, all and in the map */
+};
+struct rdn_levels {
+    struct rdn_side side[RDN_SIDES];
+    struct rdn_far_level *far;
+    uint32_t size, far_cap, far_count;   /* powers of two */
+    uint64_t moves;                      /* times a window went elsewhere */
+};
+
+size_t rdn_levels_bytes(uint32_t window, uint32_t far);
+/* `zeros`: rdn_levels_bytes of zeroed memory, aligned to 64; it stays the caller's. */
+void rdn_levels_init(struct rdn_levels *, void *zeros, uint32_t window, uint32_t far);
+void rdn_levels_clear(struct rdn_levels *, unsigned side);
+
+/* One order more with qty > 0, or with orders 0 quantity alone. False: the map is full or the sum too large; nothing changed. */
+bool rdn_levels_add(struct rdn_levels *, unsigned side, int64_t px, int64_t qty, uint32_t orders);
+/* Takes at most qty; returns what there was. A level without quantity is gone, whatever orders it counted. */
+int64_t rdn_levels_take(struct rdn_levels *, unsigned side, int64_t px, int64_t qty, uint32_t orders);
+bool rdn_levels_set(struct rdn_levels *, unsigned side, int64_t px, int64_t qty, uint32_t orders);
+int64_t rdn_levels_qty(const struct rdn_levels *, unsigned side, int64_t px);
+
+static inline int64_t rdn_levels_key(unsigned side, int64_t px) { return side == RDN_BID ? px : -px; }
+static inline bool rdn_levels_best(const struct rdn_levels *l, unsigned side, int64_t *ret_px, int64_t *ret_qty) {
+    const struct rdn_side *s = &l->side[side];
+    *ret_px = *ret_qty = 0;
+    if (!s->count)
+        return false;
+    *ret_px = rdn_levels_key(side, s->best);
+    *ret_qty = s->win[s->best & (l->size - 1)].qty;
+    return true;
+}
+static inline void rdn_levels_prefetch(const struct rdn_levels *l, unsigned side, int64_t px) {
+    int64_t k = rdn_levels_key(side, px);
+    __builtin_prefetch(&l->side[side].win[k & (l->size - 1)], 1);
+    __builtin_prefetch(&l->side[side].bits[(k & (l->size - 1)) >> 6], 1);
+}
+/* The best level worse than *px (first: the best of all, with *started false). */
+bool rdn_levels_next(const struct rdn_levels *, unsigned side, bool *started, int64_t *px, struct rdn_level *ret);
+#endif

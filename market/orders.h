@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * orders.h: the live orders of one feed: open addressing, 32 bytes an order, at most half full.
+ *
+ *   find, add, remove    O(1); linear probing, removal shifts the rest of the run back
+ *
+ * A slot with qty 0 is free, so that every 64-bit id is legal. Pointers into the table are good until the next add or remove. */
+#ifndef RDN_ORDERS_H
+#define RDN_ORDERS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+struct rdn_order {
+    uint64_t id;
+    int64_t  px, qty;
+    uint32_t place;                      /* instrument * 2 + side */
+    uint32_t spare;
+};
+struct rdn_orders {
+    struct rdn_order *slots;
+    uint32_t mask, n, max, peak;
+    bool by_instrument;                  /* ids are unique within an instrument only */
+    size_t bytes;
+};
+int  rdn_orders_open(struct rdn_orders *, uint32_t max, bool by_instrument);      /* NOMEM; address space, committed by use */
+void rdn_orders_close(struct rdn_orders *);
+
+static inline uint32_t rdn_orders_home(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
+    return (uint32_t)rdn_mix64(t->by_instrument ? id + instrument * 0x9e3779b97f4a7c15u : id) & t->mask;
+}
+static inline struct rdn_order *rdn_orders_find(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
+    for (uint32_t i = rdn_orders_home(t, id, instrument);; i = (i + 1) & t->mask) {
+        struct rdn_order *o = &t->slots[i];
+        if (!o->qty)
+            return NULL;
+        if (o->id == id && (!t->by_instrument || o->place >> 1 == instrument))
+            return o;
+    }
+}
+static inline void rdn_orders_prefetch(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
+    __builtin_prefetch(&t->slots[rdn_orders_home(t, id, instrument)], 1);
+}
+/* The id must not be there. False: full. */
+bool rdn_orders_add(struct rdn_orders *, struct rdn_order);
+void rdn_orders_remove(struct rdn_orders *, struct rdn_order *);
+void rdn_orders_clear(struct rdn_orders *, uint32_t instrument);     /* O(slots) */
+#endif
