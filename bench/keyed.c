@@ -71,7 +71,7 @@ static void bench(size_t kind, uint32_t keys) {
     d.pane_ns = d.panes ? d.over_ns / d.panes : 0;
     struct rdn_win *w;
     redan_error err;
-    if (rdn_win_open(&d, NULL, &rdn_libc_mem, true, &w, &err) < 0) {
+    if (rdn_win_open(&d, NULL, &rdn_libc_mem, true, NULL, &w, &err) < 0) {
         fprintf(stderr, "bench-keyed: %s\n", err.text);
         exit(1);
     }

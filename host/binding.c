@@ -3,17 +3,17 @@
  *
  * rdn_binding_open   [setup]  allocates and reserves everything judging will touch
  * rdn_binding_carry  [hot]    moves window memory, host rows, run-time parameters and mocks; no allocation */
-#include "base/fault.h"
 #include "host/host.h"
 #include <string.h>
-#include <sys/mman.h>
 
-/* All arrays come from one zeroed block: one allocation, one free, and neighbours stay neighbours. */
-struct carver { char *base; size_t used; };
+/* All arrays come from one block: one allocation, one free, and neighbours stay neighbours. Those that are written before they are
+ * read are zeroed no further than a lane's first events go: their pages are there then, and half a megabyte is not cleared at each swap. */
+struct carver { char *base; size_t used; bool brief; };
 static void *carve(struct carver *c, size_t size, size_t n) {
-    size_t at = (c->used + 15) & ~(size_t)15;
-    c->used = at + size * n;
-    return c->base ? c->base + at : NULL;
+    enum { FIRST = 4096 };
+    size_t at = (c->used + 15) & ~(size_t)15, bytes = size * n;
+    c->used = at + bytes;
+    return c->base ? memset(c->base + at, 0, c->brief && bytes > FIRST ? FIRST : bytes) : NULL;
 }
 /* Answers of at most 64 KiB, or of 64 rows. */
 static uint32_t rows_ahead(const struct rdn_event *e) {
@@ -36,6 +36,7 @@ static void lay_out_ahead(struct rdn_binding *b, struct carver *c) {
     b->ahead.mask = carve(c, sizeof *b->ahead.mask, ir->nevents);
     b->ahead.rows = carve(c, sizeof *b->ahead.rows, ir->nevents);
     b->ahead.quiet = carve(c, sizeof *b->ahead.quiet, ir->nevents);
+    c->brief = !(b->rs->eng->opt.flags & REDAN_PREFAULT);    /* from here on: written first */
     b->ahead.now = carve(c, sizeof *b->ahead.now, rows);
     b->ahead.fired = carve(c, sizeof *b->ahead.fired, words);
     b->ahead.mark = carve(c, 1, rows);
@@ -63,7 +64,7 @@ static void open_ahead(struct rdn_binding *b) {
 /* Called twice: without a block to learn the size, with one to lay it out. */
 static size_t lay_out(struct rdn_binding *b, char *block) {
     const struct rdn_ir *ir = b->rs->ir;
-    struct carver c = { block, 0 };
+    struct carver c = { .base = block };
     b->wins = carve(&c, sizeof *b->wins, ir->nwindows);
     b->tabs = carve(&c, sizeof *b->tabs, ir->ntables);
     b->cal_spans = carve(&c, sizeof *b->cal_spans, ir->ncals);
@@ -79,6 +80,9 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->cold = carve(&c, sizeof *b->cold, ir->nwindows);
     b->code_seen = carve(&c, sizeof *b->code_seen, ir->ncodes);
     b->shadow_seen = carve(&c, sizeof *b->shadow_seen, ir->ncodes);
+    b->msg_gen = carve(&c, sizeof *b->msg_gen, b->cap_codes);
+    b->emit_names = carve(&c, sizeof *b->emit_names, ir->nemits);
+    lay_out_ahead(b, &c);
     b->points = carve(&c, sizeof *b->points, b->rs->npoints);
     b->sums = carve(&c, sizeof *b->sums, ir->nrules);
     b->codes = carve(&c, sizeof *b->codes, b->cap_codes);
@@ -86,13 +90,10 @@ static size_t lay_out(struct rdn_binding *b, char *block) {
     b->src = carve(&c, sizeof *b->src, b->cap_codes);
     b->msg_at = carve(&c, sizeof *b->msg_at, b->cap_codes);
     b->msg_len = carve(&c, sizeof *b->msg_len, b->cap_codes);
-    b->msg_gen = carve(&c, sizeof *b->msg_gen, b->cap_codes);
     b->undefined = carve(&c, sizeof *b->undefined, b->cap_undefined);
     b->causes = carve(&c, sizeof *b->causes, b->cap_undefined);
     b->emits = carve(&c, sizeof *b->emits, b->cap_emits);
     b->values = carve(&c, sizeof *b->values, b->cap_values);
-    b->emit_names = carve(&c, sizeof *b->emit_names, ir->nemits);
-    lay_out_ahead(b, &c);
     return c.used;
 }
 
@@ -116,7 +117,7 @@ static int reserve(struct rdn_binding *b, redan_error *reterr) {
     size_arrays(b);
     size_t size = lay_out(b, NULL);
     size_t names = name_bytes(b->rs->ir);
-    char *block = rdn_zalloc(&b->rs->eng->mem, size + names);
+    char *block = rdn_realloc(&b->rs->eng->mem, NULL, 0, size + names);
     if (!block)
         return rdn_fail(reterr, NOMEM, "R3004", "no memory for a lane of '%.60s'", b->rs->ir->name);
     lay_out(b, block);
@@ -127,10 +128,7 @@ static int reserve(struct rdn_binding *b, redan_error *reterr) {
         for (uint32_t k = 0; k < b->rs->ir->emits[i].ncols; k++)
             *name++ = b->rs->ir->emits[i].cols[k].name;
     }
-    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-        return rdn_fail(reterr, NOMEM, "R3004", "no memory for the texts of a lane");
-    b->texts = p;
+    b->texts = b->lane->texts;
     return 0;
 }
 
@@ -139,7 +137,7 @@ static int open_state(struct rdn_binding *b, redan_error *reterr) {
     struct redan_engine *e = b->rs->eng;
     int rc = 0;
     for (uint32_t i = 0; i < ir->nwindows && rc == 0; i++)
-        rc = rdn_win_open(&ir->windows[i], e->syms, &e->mem, e->opt.flags & REDAN_PREFAULT, &b->wins[i], reterr);
+        rc = rdn_win_open(&ir->windows[i], e->syms, &e->mem, e->opt.flags & REDAN_PREFAULT, &e->spares, &b->wins[i], reterr);
     for (uint32_t i = 0; i < ir->nwindows; i++)
         b->win_is[i] = (ir->windows[i].rtype->kind == RDN_K_STR ? RDN_WIN_IS_TEXT : 0) | (ir->windows[i].prev_used ? RDN_WIN_IS_PREV : 0);
     for (uint32_t i = 0; i < ir->ntables && rc == 0; i++) {
@@ -205,8 +203,6 @@ void rdn_binding_close(struct rdn_binding *b) {
     for (uint32_t i = 0; b->tabs && i < ir->ntables; i++)
         if (ir->tables[i].host)
             rdn_tab_close(b->tabs[i]);
-    if (b->texts)
-        munmap(b->texts, RDN_TEXTS_BYTES);
     if (b->wins)
         rdn_free(mem, b->wins, lay_out(&(struct rdn_binding){ .rs = b->rs, .cap_codes = b->cap_codes, .cap_emits = b->cap_emits,
                                                              .cap_values = b->cap_values, .cap_undefined = b->cap_undefined }, NULL) + name_bytes(ir));

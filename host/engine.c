@@ -167,6 +167,7 @@ void redan_close(redan_engine *e) {
     reclaim(e);
     for (uint32_t i = 0; i < e->nhistory; i++)
         rdn_ruleset_unref(e->history[i]);
+    rdn_keytab_drop_spares(&e->spares);
     rdn_dispatch_close(e);
     rdn_syms_close(e->syms);
     rdn_engine_jit_close(e);

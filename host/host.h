@@ -18,6 +18,7 @@
 #include "ir/kernel.h"
 #include "jit/exec.h"
 #include "state/data.h"
+#include "state/keytab.h"
 #include "state/window.h"
 
 #define RDN_EVENTS_MAX 256u
@@ -91,7 +92,7 @@ struct rdn_binding {
     uint32_t ncodes, nshadow, nundefined, nemits, nvalues;
     uint32_t last_codes, last_undefined;                 /* where the last verdict's begin */
     uint32_t cap_codes, cap_emits, cap_values, cap_undefined;
-    char *texts; size_t texts_used;                      /* RDN_TEXTS_BYTES reserved: texts read from windows, early messages */
+    char *texts; size_t texts_used;                      /* the lane's: texts read from windows, early messages */
     uint32_t *msg_at; uint64_t *msg_gen; uint32_t *msg_len;   /* messages rendered before accepted windows changed, by code position */
     const char *const **emit_names;                      /* by emit definition */
     bool defaulted;
@@ -125,6 +126,7 @@ struct redan_engine {
     uint32_t nlanes;
     struct rdn_bound events[RDN_EVENTS_MAX]; _Atomic uint32_t nevents;
     struct rdn_arena names;
+    struct rdn_kt_spares spares;                         /* under the lock */
     uint64_t generation;
     int64_t high_water; bool has_high_water;             /* of redan_route; under the lock */
     struct rdn_plugin_slot *plugins;
@@ -143,6 +145,7 @@ struct redan_lane {
     char pad1[128];
     struct rdn_active *active;
     struct rdn_binding *b;
+    char *texts;                                         /* RDN_TEXTS_BYTES reserved: of the event in work, whatever its rules */
     int64_t high_water; bool has_high_water;
     uint64_t seq;
     pthread_t owner; bool owned;                         /* debug builds: the thread of the first [lane] call */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * lane.c: opening, closing and adopting; routing; the thread tags of debug builds. */
 #include "host/host.h"
+#include "base/fault.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- thread tags ---- */
 #ifdef RDN_CHECK_TAGS
@@ -47,6 +49,12 @@ void redan_lane_idle(redan_lane *l) {
     rdn_lane_sync(l);
 }
 
+static void free_lane(struct redan_lane *l) {
+    if (l->texts != MAP_FAILED)
+        munmap(l->texts, RDN_TEXTS_BYTES);
+    rdn_free(&l->eng->mem, l, sizeof *l);
+}
+
 static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct redan_lane **ret, redan_error *reterr) {
     if (o->index >= e->opt.lanes || e->lanes[o->index])
         return rdn_fail(reterr, INVAL, "R3001", "lane %u is %s", o->index, o->index >= e->opt.lanes ? "out of range" : "open already");
@@ -59,9 +67,12 @@ static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct
     l->eng = e;
     l->index = o->index;
     l->flags = o->flags;
-    int rc = a ? rdn_binding_open(a->rs, l, &a->bind[l->index], reterr) : 0;
+    l->texts = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int rc = l->texts == MAP_FAILED ? rdn_fail(reterr, NOMEM, "R3004", "no memory for the texts of a lane") : 0;
+    if (rc == 0 && a)
+        rc = rdn_binding_open(a->rs, l, &a->bind[l->index], reterr);
     if (rc < 0) {
-        rdn_free(&e->mem, l, sizeof *l);
+        free_lane(l);
         return rc;
     }
     rdn_lane_sync(l);
@@ -101,7 +112,7 @@ void redan_lane_close(redan_lane *l) {
         drop_binding(a, l->index);
     e->lanes[l->index] = NULL;
     pthread_mutex_unlock(&e->lock);
-    rdn_free(&e->mem, l, sizeof *l);
+    free_lane(l);
 }
 
 /* ---- routing ---- */

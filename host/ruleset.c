@@ -72,7 +72,7 @@ static void count_rule(struct redan_ruleset *rs, const struct rdn_rule *r, struc
             ev->max_codes++;
         }
     }
-    rs->npoints += r->nacts + 1;
+    rs->npoints += info->scores ? r->nacts + 1 : 0;
     ev->has_late |= r->late;
 }
 

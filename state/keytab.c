@@ -50,13 +50,37 @@ static void prefault_pages(char *p, size_t bytes) {
         ((volatile char *)p)[i] = 0;
 }
 
+static void *take_spare(const struct rdn_keytab *t) {
+    struct rdn_kt_spares *s = t->spares;
+    for (uint32_t i = s ? s->n : 0; i--;) {
+        const struct rdn_kt_spare x = s->v[i];
+        if (x.bytes != t->bytes || x.cap != t->cap || x.words != t->words || x.stride != t->stride)
+            continue;
+        s->v[i] = s->v[--s->n];
+        return x.base;
+    }
+    return NULL;
+}
+static bool keep_spare(const struct rdn_keytab *t) {
+    struct rdn_kt_spares *s = t->spares;
+    if (!s || s->n == RDN_KT_SPARES || !t->mapped || t->used || t->emptied)
+        return false;
+    s->v[s->n++] = (struct rdn_kt_spare){ t->base, t->bytes, t->cap, t->words, t->stride };
+    return true;
+}
+void rdn_keytab_drop_spares(struct rdn_kt_spares *s) {
+    for (; s->n; s->n--)
+        munmap(s->v[s->n - 1].base, s->v[s->n - 1].bytes);
+}
+
 static void *reserve(struct rdn_keytab *t, bool prefault) {
     t->mapped = t->bytes >= MAP_FROM;
     if (!t->mapped)
         return rdn_zalloc(t->mem, t->bytes);
-    if (rdn_fault_hit())
-        return NULL;
-    void *p = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = take_spare(t);
+    if (p || rdn_fault_hit())
+        return p;
+    p = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
     if (prefault)
@@ -72,10 +96,10 @@ static void forget_all(struct rdn_keytab *t) {
 }
 
 int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
-                    const struct rdn_mem *mem, bool prefault) {
+                    const struct rdn_mem *mem, bool prefault, struct rdn_kt_spares *spares) {
     struct places p = place(cap, words, state_bytes, align);
     *t = (struct rdn_keytab){ .words = words, .state_off = p.state_off, .stride = p.stride, .state_bytes = (uint32_t)state_bytes,
-                              .cap = cap, .mask = p.slots - 1, .mem = mem, .bytes = p.end };
+                              .cap = cap, .mask = p.slots - 1, .mem = mem, .bytes = p.end, .spares = spares };
     t->base = reserve(t, prefault);
     if (!t->base)
         return REDAN_E_NOMEM;
@@ -92,9 +116,9 @@ int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t s
 void rdn_keytab_close(struct rdn_keytab *t) {
     if (!t || !t->base)
         return;
-    if (t->mapped)
+    if (t->mapped && !keep_spare(t))
         munmap(t->base, t->bytes);
-    else
+    else if (!t->mapped)
         rdn_free(t->mem, t->base, t->bytes);
     t->base = NULL;
 }
@@ -177,6 +201,7 @@ void rdn_keytab_remove(struct rdn_keytab *t, uint32_t id) {
 
 /* A few keys in a large index are emptied one by one: the rest of the index may never have been touched. */
 void rdn_keytab_clear(struct rdn_keytab *t) {
+    t->emptied |= t->used > 0;
     if (t->words && t->n < t->mask / 16)
         while (t->n)
             rdn_keytab_remove(t, rdn_keytab_next(t, RDN_KT_NONE));

@@ -23,6 +23,10 @@ struct rdn_kt_slot { uint32_t id1, tag; };               /* id + 1, 0: empty; up
 struct rdn_kt_link { uint32_t prev, next; };
 struct rdn_kt_list { struct rdn_kt_link *links; uint32_t end; };   /* a ring: links[end] holds the first (next) and the last (prev) */
 struct rdn_kt_last { uint64_t hash; char *row; uint32_t id; };
+/* Mappings of closed tables that never held a key, for the next table of the same shape: a swap exchanges the memory of two windows
+ * and closes the one that is left, so every swap would map what the one before it unmapped. Under the owner's lock. */
+enum { RDN_KT_SPARES = 64 };
+struct rdn_kt_spares { uint32_t n; struct rdn_kt_spare { void *base; size_t bytes; uint32_t cap, words, stride; } v[RDN_KT_SPARES]; };
 struct rdn_keytab {
     struct rdn_kt_slot *index;
     char *rows;                                          /* key words, then the state at state_off */
@@ -33,14 +37,17 @@ struct rdn_keytab {
     struct rdn_kt_last last;                             /* of the last look; row NULL: none, or it is gone */
     const struct rdn_mem *mem;
     void *base; size_t bytes; bool mapped;
+    bool emptied;                                        /* it held keys before */
+    struct rdn_kt_spares *spares;                        /* NULL: none */
 };
 
 /* Bytes the table reserves. `align` of the state: 8 or 16. */
 size_t rdn_keytab_bytes(uint32_t cap, uint32_t words, size_t state_bytes, unsigned align);
 /* 0 or REDAN_E_NOMEM. prefault commits every page now, with huge pages where the system has them. */
 int  rdn_keytab_open(struct rdn_keytab *, uint32_t cap, uint32_t words, size_t state_bytes, unsigned align,
-                     const struct rdn_mem *, bool prefault);
+                     const struct rdn_mem *, bool prefault, struct rdn_kt_spares *);
 void rdn_keytab_close(struct rdn_keytab *);
+void rdn_keytab_drop_spares(struct rdn_kt_spares *);
 void rdn_keytab_clear(struct rdn_keytab *);              /* forgets all keys; O(keys) */
 uint32_t rdn_keytab_insert(struct rdn_keytab *, const uint64_t *words, uint64_t hash);   /* the state is not initialised */
 void rdn_keytab_remove(struct rdn_keytab *, uint32_t id);

@@ -47,8 +47,8 @@ int rdn_tab_open(const struct rdn_table *d, const struct rdn_mem *mem, struct rd
         return REDAN_E_NOMEM;
     t->def = d;
     t->mem = mem;
-    int rc = d->host ? rdn_keytab_open(&t->rows, d->cap, key_words(d), host_row_bytes(d), 16, mem, false)
-                     : rdn_keytab_open(&t->rows, d->nrows, key_words(d), sizeof(struct rdn_cell *), 8, mem, false);
+    int rc = d->host ? rdn_keytab_open(&t->rows, d->cap, key_words(d), host_row_bytes(d), 16, mem, false, NULL)
+                     : rdn_keytab_open(&t->rows, d->nrows, key_words(d), sizeof(struct rdn_cell *), 8, mem, false, NULL);
     if (rc < 0) {
         rdn_free(mem, t, sizeof *t);
         return rc;

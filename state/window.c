@@ -58,7 +58,7 @@ size_t rdn_win_bytes(const struct rdn_window *d) {
     return sizeof w + rdn_keytab_bytes(d->cap, key_words(d), w.state_bytes, 8);
 }
 
-int rdn_win_open(const struct rdn_window *d, const struct rdn_syms *syms, const struct rdn_mem *mem, bool prefault,
+int rdn_win_open(const struct rdn_window *d, const struct rdn_syms *syms, const struct rdn_mem *mem, bool prefault, struct rdn_kt_spares *spares,
                  struct rdn_win **ret, redan_error *reterr) {
     if (!sound(d))
         return rdn_fail(reterr, INVAL, "", "window %s has a span, a capacity or a value that no window has", d->name);
@@ -68,7 +68,7 @@ int rdn_win_open(const struct rdn_window *d, const struct rdn_syms *syms, const 
     prepare(w, d);
     w->syms = syms;
     w->mem = mem;
-    int rc = rdn_keytab_open(&w->tab, d->cap, key_words(d), w->state_bytes, 8, mem, prefault);
+    int rc = rdn_keytab_open(&w->tab, d->cap, key_words(d), w->state_bytes, 8, mem, prefault, spares);
     if (rc < 0) {
         size_t bytes = rdn_win_bytes(d);
         rdn_free(mem, w, sizeof *w);

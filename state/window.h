@@ -15,7 +15,8 @@ struct rdn_win;                                          /* one window's state i
 struct rdn_win_stats { uint64_t keys, evicted, refused, skipped; };
 /* `syms` (for distinct over sym) and `def` are borrowed. NOMEM when the address space cannot be reserved, INVAL for a definition
  * the checker would not let through. [setup] */
-int  rdn_win_open(const struct rdn_window *def, const struct rdn_syms *syms, const struct rdn_mem *, bool prefault,
+struct rdn_kt_spares;                                    /* keytab.h; NULL: none */
+int  rdn_win_open(const struct rdn_window *def, const struct rdn_syms *syms, const struct rdn_mem *, bool prefault, struct rdn_kt_spares *,
                   struct rdn_win **ret, redan_error *);
 void rdn_win_close(struct rdn_win *);
 void rdn_win_prefetch(const struct rdn_win *, const struct rdn_key *);

@@ -72,7 +72,7 @@ typedef struct redan_jit_options {
   uint32_t size, flags;                               /* REDAN_JIT_PERF_MAP | ... */
   uint32_t arena_mib;                                 /* code memory, 1 ... 1024 MiB of addresses; 0: 64 */
   uint32_t keep_units;                                /* rule sets kept for redan_rollback, 1 ... 16; 0: 3 */
-  uint32_t selfcheck_us;                              /* for comparing new code with the interpreter, at most 1,000,000; 0: 500 */
+  uint32_t selfcheck_us;                              /* for comparing new code with the interpreter, less for little code; at most 1,000,000; 0: 500 */
 } redan_jit_options;
 #define REDAN_JIT_OPTIONS_INIT { sizeof(redan_jit_options), 0, 0, 0, 0 }
 #define REDAN_JIT_PERF_MAP 1u                         /* write names of machine code to /tmp/perf-PID.map */

@@ -54,7 +54,7 @@ static void run(bool crowd, uint64_t seed) {
     struct rdn_keytab t;
     struct plain p = { 0 };
     crowded_keys(&p, crowd);
-    assert_int_equal(rdn_keytab_open(&t, KEYS - 10, 1, 8, 8, &rdn_libc_mem, false), 0);
+    assert_int_equal(rdn_keytab_open(&t, KEYS - 10, 1, 8, 8, &rdn_libc_mem, false, NULL), 0);
     uint32_t n = 0;
     for (uint64_t step = 1; step < 20000; step++) {
         uint64_t r = next_random(&seed);
@@ -94,7 +94,7 @@ static void random_runs(void **state) {
 static void no_decay(void **state) {
     (void)state;
     struct rdn_keytab t;
-    assert_int_equal(rdn_keytab_open(&t, 1000, 1, 8, 8, &rdn_libc_mem, false), 0);
+    assert_int_equal(rdn_keytab_open(&t, 1000, 1, 8, 8, &rdn_libc_mem, false, NULL), 0);
     for (uint64_t k = 0; k < 200000; k++) {
         if (t.n == t.cap)
             rdn_keytab_remove(&t, rdn_kt_next(&t.lru, RDN_KT_NONE));
@@ -111,7 +111,7 @@ static void without_keys(void **state) {
     (void)state;
     struct rdn_keytab t;
     uint64_t none = 0;
-    assert_int_equal(rdn_keytab_open(&t, 1, 0, 16, 8, &rdn_libc_mem, false), 0);
+    assert_int_equal(rdn_keytab_open(&t, 1, 0, 16, 8, &rdn_libc_mem, false, NULL), 0);
     assert_int_equal(rdn_keytab_find(&t, &none, 0), RDN_KT_NONE);
     uint32_t id = rdn_keytab_insert(&t, &none, 0);
     assert_int_equal(rdn_keytab_find(&t, &none, 123), id);
@@ -137,7 +137,7 @@ static void reserved_not_committed(void **state) {
     (void)state;
     struct rdn_keytab t;
     long before = resident_kb();
-    assert_int_equal(rdn_keytab_open(&t, 1u << 24, 2, 1000, 8, &rdn_libc_mem, false), 0);
+    assert_int_equal(rdn_keytab_open(&t, 1u << 24, 2, 1000, 8, &rdn_libc_mem, false, NULL), 0);
     check(t.bytes > 16ull << 30, "%zu bytes", t.bytes);
     for (uint64_t k = 0; k < 100; k++) {
         uint64_t w[2] = { k, ~k };
@@ -148,14 +148,51 @@ static void reserved_not_committed(void **state) {
     check(resident_kb() - before < 16 << 10, "%ld KiB committed", resident_kb() - before);
     rdn_keytab_close(&t);
     before = resident_kb();
-    assert_int_equal(rdn_keytab_open(&t, 8192, 1, 1000, 8, &rdn_libc_mem, true), 0);
+    assert_int_equal(rdn_keytab_open(&t, 8192, 1, 1000, 8, &rdn_libc_mem, true, NULL), 0);
     check(resident_kb() - before >= (long)(t.bytes >> 10) - 64, "prefault committed %ld KiB of %zu", resident_kb() - before, t.bytes >> 10);
     rdn_keytab_close(&t);
+}
+
+/* A mapping comes back to a table of the same shape only, and only when it never held a key. */
+static void spares(void **state) {
+    (void)state;
+    enum { LARGE = 1 << 16 };
+    static const struct { uint32_t cap, words; int keys; bool clear; uint32_t kept; } rows[] = {
+        { LARGE, 1, 0, false, 1 }, { LARGE, 1, 1, false, 0 }, { LARGE, 1, 1, true, 0 }, { 10, 1, 0, false, 0 },   /* small: from the allocator */
+    };
+    struct rdn_kt_spares s = { 0 };
+    struct rdn_keytab t;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(rdn_keytab_open(&t, rows[i].cap, rows[i].words, 64, 8, &rdn_libc_mem, false, &s), 0);
+        for (uint64_t k = 0; k < (uint64_t)rows[i].keys; k++)
+            rdn_keytab_insert(&t, &k, rdn_key_hash(&k, 1));
+        if (rows[i].clear)
+            rdn_keytab_clear(&t);
+        rdn_keytab_close(&t);
+        check(s.n == rows[i].kept, "row %zu: %u kept", i, s.n);
+        rdn_keytab_drop_spares(&s);
+    }
+    assert_int_equal(rdn_keytab_open(&t, LARGE, 1, 64, 8, &rdn_libc_mem, false, &s), 0);
+    void *base = t.base;
+    rdn_keytab_close(&t);
+    assert_int_equal(rdn_keytab_open(&t, LARGE, 2, 56, 8, &rdn_libc_mem, false, &s), 0);   /* other words, bytes may be equal */
+    assert_ptr_not_equal(t.base, base);
+    rdn_keytab_close(&t);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(rdn_keytab_open(&t, LARGE, 1, 64, 8, &rdn_libc_mem, false, &s), 0);
+    assert_ptr_equal(t.base, base);
+    uint64_t k = 7;
+    assert_int_equal(rdn_keytab_find(&t, &k, rdn_key_hash(&k, 1)), RDN_KT_NONE);
+    assert_int_equal(rdn_keytab_insert(&t, &k, rdn_key_hash(&k, 1)), 0);
+    assert_int_equal(rdn_keytab_next(&t, RDN_KT_NONE), 0);
+    rdn_keytab_close(&t);
+    rdn_keytab_drop_spares(&s);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_runs), cmocka_unit_test(no_decay), cmocka_unit_test(without_keys), cmocka_unit_test(reserved_not_committed),
+        cmocka_unit_test(spares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

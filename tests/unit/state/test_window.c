@@ -26,7 +26,7 @@ static struct rdn_window window(enum rdn_agg agg, const struct rdn_type *vtype, 
 static struct rdn_win *opened(const struct rdn_window *d) {
     struct rdn_win *w = NULL;
     redan_error err;
-    assert_int_equal(rdn_win_open(d, NULL, &rdn_libc_mem, false, &w, &err), 0);
+    assert_int_equal(rdn_win_open(d, NULL, &rdn_libc_mem, false, NULL, &w, &err), 0);
     return w;
 }
 
@@ -224,7 +224,7 @@ static void unsound(void **state) {
     for each (i, rows) {
         struct rdn_win *w = NULL;
         redan_error err;
-        check(rdn_win_open(&rows[i], NULL, &rdn_libc_mem, false, &w, &err) == REDAN_E_INVAL, "row %zu", i);
+        check(rdn_win_open(&rows[i], NULL, &rdn_libc_mem, false, NULL, &w, &err) == REDAN_E_INVAL, "row %zu", i);
     }
     rdn_win_close(opened(&good));
 }
@@ -244,8 +244,8 @@ static int open_all(void) {
     struct rdn_cal *c = NULL;
     struct rdn_tab *t = NULL;
     redan_error err;
-    int rc = rdn_win_open(&small, NULL, &rdn_libc_mem, false, &a, &err);
-    rc = rc ? rc : rdn_win_open(&large, NULL, &rdn_libc_mem, false, &b, &err);
+    int rc = rdn_win_open(&small, NULL, &rdn_libc_mem, false, NULL, &a, &err);
+    rc = rc ? rc : rdn_win_open(&large, NULL, &rdn_libc_mem, false, NULL, &b, &err);
     rc = rc ? rc : rdn_cal_open(&cal, &list, &rdn_libc_mem, &c);
     rc = rc ? rc : rdn_tab_open(&table, &rdn_libc_mem, &t);
     rdn_win_close(a), rdn_win_close(b), rdn_cal_close(c), rdn_tab_close(t);

@@ -83,7 +83,7 @@ static void open_window(struct slot *s, char **w, int n) {
         d->nkeys++;
     }
     redan_error err;
-    if (rdn_win_open(d, syms, &mem, false, &s->win, &err) < 0)
+    if (rdn_win_open(d, syms, &mem, false, NULL, &s->win, &err) < 0)
         exit(3);
     printf("%zu", rdn_win_bytes(d) / d->cap);
 }
