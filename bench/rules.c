@@ -24,7 +24,7 @@
 #include "jit/frame.h"
 #include "jit/unit.h"
 
-struct options { const char *serve, *set, *backend, *batch; uint32_t rounds, rules, clock_ms; };
+struct options { const char *serve, *set, *backend, *batch, *plan; uint32_t rounds, rules, clock_ms; };
 enum { EVENTS = 16384, ANSWERS = 2048 };
 struct run {
     struct rdn_arena arena;
@@ -34,6 +34,7 @@ struct run {
     struct rdn_frame *frame, *ref_frame;
     struct set_event *events; uint32_t n;
     uint32_t words;
+    bool prior;                                          /* plan without looking at events */
     struct batches *batches;                             /* NULL: one event at a time */
 };
 static volatile uint64_t sink;
@@ -71,6 +72,7 @@ static double open_run(struct run *r, const char *text, const char *backend) {
     struct rdn_dsl_result res;
     char name[16];
     uint32_t id;
+    int64_t now[RDN_SAMPLE_MAX] = {0};
     rdn_arena_init(&r->arena, &rdn_libc_mem);
     rdn_syms_open(&r->syms, &rdn_libc_mem, 1000);
     for (int i = 0; i < SET_SYMBOLS; i++)                /* ids 0 .. 63 as the peer has them */
@@ -79,7 +81,8 @@ static double open_run(struct run *r, const char *text, const char *backend) {
     if (rdn_dsl_compile(&r->arena, r->syms, text, strlen(text), NULL, &res, &e) || !res.ir)
         die("rules", &e);
     r->ir = res.ir;
-    if (rdn_program_open(r->ir, backend, &rdn_libc_mem, &r->prog, &e) || rdn_frame_open(r->prog, &helpers, NULL, NULL, &rdn_libc_mem, &r->frame, &e))
+    const struct rdn_sampled sampled = {RDN_SAMPLE_MAX, sizeof(struct set_event), (uint8_t *)r->events, now};
+    if (rdn_program_open_sampled(NULL, r->ir, backend, r->prior ? NULL : &sampled, &rdn_libc_mem, &r->prog, &e) || rdn_frame_open(r->prog, &helpers, NULL, NULL, &rdn_libc_mem, &r->frame, &e))
         die(backend, &e);
     double took = now_ns() - from;
     if (rdn_program_open(r->ir, "interp", &rdn_libc_mem, &r->ref, &e) || rdn_frame_open(r->ref, &helpers, NULL, NULL, &rdn_libc_mem, &r->ref_frame, &e))
@@ -236,6 +239,7 @@ static void print_row(struct run *r, const struct set_kind *kind, const struct t
 
 static double open_set(struct run *r, struct rule_set *set, const struct options *o, const struct set_kind *kind, uint32_t rules) {
     *r = (struct run){.n = rules <= 10 ? EVENTS : rules <= 100 ? EVENTS / 4 : EVENTS / 16};
+    r->prior = o->plan && !strcmp(o->plan, "static");
     r->events = set_events(EVENTS, 7, kind->form == SET_DEC);
     set_make(set, kind, rules, r->events, EVENTS);
     char *text = set_as_rules(set);
@@ -409,6 +413,7 @@ static bool take(struct options *o, const char *name, const char *value) {
     else if (!strcmp(name, "--set")) o->set = value;
     else if (!strcmp(name, "--backend")) o->backend = value;
     else if (!strcmp(name, "--batch")) o->batch = value;
+    else if (!strcmp(name, "--plan")) o->plan = value;
     else if (!strcmp(name, "--rounds")) o->rounds = (uint32_t)atoi(value);
     else if (!strcmp(name, "--clock")) o->clock_ms = (uint32_t)atoi(value);
     else if (!strcmp(name, "--rules")) o->rules = (uint32_t)atoi(value);

@@ -89,7 +89,7 @@ static void judge_ahead(struct redan_lane *l, uint32_t x, const struct source *s
     const struct rdn_event *e = &b->rs->ir->events[x];
     uint32_t words = (e->nrules + 63) / 64;
     const uint64_t *fired = b->ahead.fired + (size_t)i * words;
-    if (!b->ahead.mark[i] && b->ahead.quiet[x] && !fires(fired, b->ahead.mask[x], words))
+    if (!b->ahead.mark[i] && b->ahead.quiet[x] && !rdn_judge_samples_next(l) && !fires(fired, b->ahead.mask[x], words))
         rdn_judge_quiet(l, ts_of(s, at + i), b->ahead.now[i], ret);
     else
         rdn_lane_judge(l, x, row_of(b, e, s, at + i), b->ahead.now[i], b->ahead.mark[i] ? NULL : fired, ret);

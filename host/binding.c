@@ -27,7 +27,7 @@ static void lay_out_ahead(struct rdn_binding *b, struct carver *c) {
         const struct rdn_event *v = &ir->events[e];
         size = v->size > size ? v->size : size;
         fields = v->nfields > fields ? v->nfields : fields;
-        if (!rdn_exec_batch_rules(b->rs->prog, e))
+        if (!rdn_exec_batch_rules(b->prog, e))
             continue;
         uint32_t n = rows_ahead(v), w = n * ((v->nrules + 63) / 64);
         rows = n > rows ? n : rows;
@@ -53,7 +53,7 @@ static void open_ahead(struct rdn_binding *b) {
     const struct rdn_ir *ir = b->rs->ir;
     for (uint32_t e = 0; e < ir->nevents; e++) {
         const struct rdn_event *v = &ir->events[e];
-        const uint64_t *mask = rdn_exec_batch_rules(b->rs->prog, e);
+        const uint64_t *mask = rdn_exec_batch_rules(b->prog, e);
         if (!mask)
             continue;
         b->ahead.mask[e] = mask;
@@ -169,17 +169,21 @@ static void know_points(struct rdn_binding *b) {
     }
 }
 
-int rdn_binding_open(struct redan_ruleset *rs, struct redan_lane *lane, struct rdn_binding **ret, redan_error *reterr) {
+int rdn_binding_open(struct rdn_active *a, struct redan_lane *lane, struct rdn_binding **ret, redan_error *reterr) {
+    struct redan_ruleset *rs = a->rs;
     struct rdn_binding *b = rdn_zalloc(&rs->eng->mem, sizeof *b);
     if (!b)
         return rdn_fail(reterr, NOMEM, "", "no memory for a lane");
     b->rs = rs;
+    b->prog = a->prog;
     b->lane = lane;
     int rc = reserve(b, reterr);
     if (rc == 0)
         rc = open_state(b, reterr);
+    if (rc == 0 && rdn_samples_open(rs->ir, &rs->eng->mem, &b->samples) < 0)
+        rc = rdn_fail(reterr, NOMEM, "R3004", "no memory for the samples of a lane");
     if (rc == 0)
-        rc = rdn_frame_open(rs->prog, &rdn_lane_helpers, b, b->params, &rs->eng->mem, &b->frame, reterr);
+        rc = rdn_frame_open(a->prog, &rdn_lane_helpers, b, b->params, &rs->eng->mem, &b->frame, reterr);
     if (rc < 0) {
         rdn_binding_close(b);
         return rc;
@@ -197,6 +201,7 @@ void rdn_binding_close(struct rdn_binding *b) {
     const struct rdn_mem *mem = &b->rs->eng->mem;
     rdn_engine_binding_done(b->rs->eng, b);
     rdn_frame_close(b->frame);
+    rdn_samples_close(b->samples);
     rdn_kernel_close(b->kernels);
     for (uint32_t i = 0; b->wins && i < ir->nwindows; i++)
         rdn_win_close(b->wins[i]);
@@ -204,7 +209,7 @@ void rdn_binding_close(struct rdn_binding *b) {
         if (ir->tables[i].host)
             rdn_tab_close(b->tabs[i]);
     if (b->wins)
-        rdn_free(mem, b->wins, lay_out(&(struct rdn_binding){ .rs = b->rs, .cap_codes = b->cap_codes, .cap_emits = b->cap_emits,
+        rdn_free(mem, b->wins, lay_out(&(struct rdn_binding){ .rs = b->rs, .prog = b->prog, .cap_codes = b->cap_codes, .cap_emits = b->cap_emits,
                                                              .cap_values = b->cap_values, .cap_undefined = b->cap_undefined }, NULL) + name_bytes(ir));
     rdn_free(mem, b, sizeof *b);
 }

@@ -102,6 +102,7 @@ int redan_open(redan_engine **ret, const redan_options *opt, redan_error *reterr
 static void free_active(struct redan_engine *e, struct rdn_active *a) {
     for (uint32_t i = 0; i < e->opt.lanes; i++)
         rdn_binding_close(a->bind[i]);
+    rdn_program_close(a->prog);
     rdn_ruleset_unref(a->rs);
     rdn_free(&e->mem, a, sizeof *a);
 }
@@ -306,11 +307,12 @@ static int prepare(struct redan_engine *e, struct redan_ruleset *rs, struct rdn_
     if (!a)
         return rdn_fail(reterr, NOMEM, "", "no memory for a generation");
     a->rs = rs;
+    a->prog = rdn_program_ref(rs->prog);
     rdn_ruleset_ref(rs);
     int rc = map_events(e, a, reterr);
     for (uint32_t i = 0; i < e->opt.lanes && rc == 0; i++)
         if (e->lanes[i])
-            rc = rdn_binding_open(rs, e->lanes[i], &a->bind[i], reterr);
+            rc = rdn_binding_open(a, e->lanes[i], &a->bind[i], reterr);
     if (rc < 0) {
         free_active(e, a);
         return rc;
@@ -343,6 +345,10 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
     if (ret_generation)
         *ret_generation = a->generation;
     return 0;
+}
+
+int rdn_engine_republish(struct redan_engine *e, uint64_t *ret_generation, redan_error *reterr) {
+    return activate(e, atomic_load_explicit(&e->active, memory_order_relaxed)->rs, 0, false, ret_generation, reterr);
 }
 
 int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *act, uint64_t *ret_generation, redan_error *reterr) {

@@ -17,6 +17,7 @@
 #include "ir/ir.h"
 #include "ir/kernel.h"
 #include "jit/exec.h"
+#include "jit/sample.h"
 #include "state/data.h"
 #include "state/keytab.h"
 #include "state/window.h"
@@ -40,7 +41,8 @@ struct redan_ruleset {
     struct redan_engine *eng;
     struct rdn_arena arena;
     struct rdn_ir *ir;
-    struct rdn_program *prog;
+    struct rdn_program *prog;                            /* the newest plan of it; under the engine's lock once it is active */
+    bool *planned;                                       /* by event: planned from samples, or planned again; likewise */
     struct rdn_listset **lists;
     struct rdn_tab **tables;                             /* NULL for host tables: those belong to bindings */
     struct rdn_cal **cals;
@@ -69,6 +71,8 @@ struct rdn_ahead {
 enum { RDN_WIN_IS_TEXT = 1, RDN_WIN_IS_PREV = 2 };       /* its value is a text; somebody reads prev of it */
 struct rdn_binding {
     struct redan_ruleset *rs;                            /* borrowed from the active record */
+    struct rdn_program *prog;                            /* likewise */
+    struct rdn_samples *samples;                         /* this lane's ring; swaps exchange it, others read it under the engine's lock */
     struct redan_lane *lane;
     struct rdn_frame *frame;
     struct rdn_win **wins;
@@ -103,7 +107,7 @@ struct rdn_binding {
 
 struct rdn_active {
     uint64_t generation;
-    struct redan_ruleset *rs;                            /* a counted reference */
+    struct redan_ruleset *rs; struct rdn_program *prog;  /* counted references */
     struct rdn_active *older;                            /* retired list, newest first */
     int16_t evmap[RDN_EVENTS_MAX];                       /* engine's event id -> event of the rule set, -1 */
     struct rdn_binding *bind[RDN_LANES_MAX];
@@ -121,6 +125,7 @@ struct redan_engine {
     struct rdn_active *retired;
     struct redan_ruleset *history[RDN_KEEP_RULESETS]; uint32_t nhistory, keep_units;   /* newest first; [0] is before the active one */
     struct rdn_jit *jit; uint32_t jit_flags;
+    bool static_plan, replan_off;
     redan_jit_stats past;                                /* counts of bindings that are closed */
     struct redan_lane *lanes[RDN_LANES_MAX];
     uint32_t nlanes;
@@ -147,7 +152,7 @@ struct redan_lane {
     struct rdn_binding *b;
     char *texts;                                         /* RDN_TEXTS_BYTES reserved: of the event in work, whatever its rules */
     int64_t high_water; bool has_high_water;
-    uint64_t seq;
+    uint64_t seq, sample_at;                             /* events so far; the next one to be kept */
     pthread_t owner; bool owned;                         /* debug builds: the thread of the first [lane] call */
 };
 
@@ -163,6 +168,10 @@ bool rdn_engine_make_room(void *engine);
 int  rdn_engine_jit_open(struct redan_engine *, const redan_jit_options *, redan_error *);
 void rdn_engine_jit_close(struct redan_engine *);        /* also after a failed open */
 void rdn_engine_binding_done(struct redan_engine *, const struct rdn_binding *);         /* before it is closed; keeps its counts */
+/* replan.c: events of the lanes for the planner of `ir`, by event; memory of `a`, NULL without it or when there are none. Takes the lock. */
+const struct rdn_sampled *rdn_engine_samples(struct redan_engine *, const struct rdn_ir *, struct rdn_arena *a);
+/* engine.c: publishes the active rule set's prog again. Under the lock. */
+int  rdn_engine_republish(struct redan_engine *, uint64_t *ret_generation, redan_error *);
 /* ruleset.c */
 int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,
                       struct redan_ruleset **ret, redan_error *);
@@ -171,7 +180,7 @@ void rdn_ruleset_unref(struct redan_ruleset *);
 /* The row of that name in a sorted table, or UINT32_MAX. [hot] */
 uint32_t rdn_name_find(const struct rdn_name_row *, uint32_t n, const char *name);
 /* binding.c */
-int  rdn_binding_open(struct redan_ruleset *, struct redan_lane *, struct rdn_binding **ret, redan_error *);
+int  rdn_binding_open(struct rdn_active *, struct redan_lane *, struct rdn_binding **ret, redan_error *);
 void rdn_binding_close(struct rdn_binding *);
 void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* from NULL: everything starts cold */
 /* lane.c: adopts what is published, if anything new is; false when nothing is active. */
@@ -204,6 +213,8 @@ void rdn_lane_judge(struct redan_lane *, uint32_t event, const uint8_t *row, int
  * batches of it), then each in its turn, from 0 on, nothing else of the lane in between. Rows are kept until then. */
 uint32_t rdn_ahead_look(struct redan_lane *, uint32_t event, const uint8_t *rows, size_t stride, uint32_t n);
 void rdn_ahead_judge(struct redan_lane *, uint32_t event, const uint8_t *rows, size_t stride, uint32_t i, redan_verdict *ret);
+/* The next event will be kept for the planner: it is to be judged with its row. */
+bool rdn_judge_samples_next(const struct redan_lane *);
 /* An event that feeds nothing and that no rule fires for: the verdict alone. */
 void rdn_judge_quiet(struct redan_lane *, int64_t ts, int64_t now, redan_verdict *ret);
 /* What the calls of redan.h share. An engine's event id as index of the rule set's event table, or -1. */

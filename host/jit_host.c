@@ -66,7 +66,8 @@ static int read_environment(redan_jit_options *ret, redan_error *reterr) {
 }
 
 static int read_options(const redan_jit_options *given, redan_jit_options *ret, redan_error *reterr) {
-    int rc = rdn_options_copy(ret, given, REDAN_JIT_PERF_MAP | REDAN_JIT_JITDUMP | REDAN_JIT_GDB, "redan_jit_options", reterr);
+    int rc = rdn_options_copy(ret, given, REDAN_JIT_PERF_MAP | REDAN_JIT_JITDUMP | REDAN_JIT_GDB | REDAN_JIT_STATIC_PLAN | REDAN_JIT_NO_REPLAN,
+                              "redan_jit_options", reterr);
     for (size_t i = 0; rc == 0 && i < N_OF(numbers); i++) {
         uint32_t v;
         memcpy(&v, (char *)ret + numbers[i].at, sizeof v);
@@ -103,6 +104,8 @@ int rdn_engine_jit_open(struct redan_engine *e, const redan_jit_options *given, 
     if (rc < 0)
         return rc;
     e->keep_units = o.keep_units;
+    e->static_plan = o.flags & REDAN_JIT_STATIC_PLAN;
+    e->replan_off = o.flags & REDAN_JIT_NO_REPLAN;
     e->jit_flags = 0;                                    /* of those that were opened */
     struct rdn_jit_options j = { .arena_bytes = (size_t)o.arena_mib << 20, .selfcheck_us = o.selfcheck_us, .make_room = rdn_engine_make_room, .ctx = e };
     rc = open_sinks(e, o.flags, &j, reterr);
@@ -136,7 +139,7 @@ static void read_stats(struct redan_engine *e, redan_jit_stats *s) {
                             .selfcheck_failures = c.selfcheck_failures, .cold_rules = e->past.cold_rules, .mode_resets = e->past.mode_resets };
     memcpy(s->fallback, c.fallback, sizeof s->fallback);
     if (active)
-        strncpy(s->backend, rdn_program_info(active->rs->prog)->backend, sizeof s->backend - 1);
+        strncpy(s->backend, rdn_program_info(active->prog)->backend, sizeof s->backend - 1);
     for (uint32_t i = 0; i < e->opt.lanes; i++) {
         if (active)
             add_binding(active->bind[i], s);

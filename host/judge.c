@@ -146,6 +146,11 @@ static void take_turn(struct redan_lane *l, int64_t now) {
     l->has_high_water = true;
     l->seq++;
 }
+static __attribute__((noinline)) void keep_sample(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now) {
+    l->sample_at = l->seq + rdn_samples_take(l->b->samples, event, row, now);
+}
+bool rdn_judge_samples_next(const struct redan_lane *l) { return l->seq + 1 == l->sample_at; }
+
 /* In line: a call less between the lane and its verdict. */
 static inline __attribute__((always_inline)) void judge_rules(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret) {
     struct rdn_binding *b = l->b;
@@ -155,6 +160,8 @@ static inline __attribute__((always_inline)) void judge_rules(struct redan_lane 
     int64_t ts;
     memcpy(&ts, row, sizeof ts);
     take_turn(l, now);
+    if (__builtin_expect(l->seq == l->sample_at, 0))
+        keep_sample(l, event, row, now);
     if (fired)
         rdn_exec_begin_known(b->frame, event, row, now, ts, fired);
     else

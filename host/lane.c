@@ -36,7 +36,14 @@ void rdn_tag_setup_end(struct redan_engine *e) { (void)e; }
 bool rdn_lane_adopt(struct redan_lane *l, struct rdn_active *a) {
     struct rdn_binding *b = a->bind[l->index];
     rdn_binding_carry(b, l->b);
-    rdn_program_adopt(a->rs->prog);
+    rdn_program_adopt(a->prog);
+    if (l->b && rdn_samples_alike(b->samples, l->b->samples)) {
+        struct rdn_samples *kept = l->b->samples;
+        __atomic_store_n(&l->b->samples, b->samples, __ATOMIC_RELAXED);
+        __atomic_store_n(&b->samples, kept, __ATOMIC_RELEASE);
+    } else {
+        l->sample_at = l->seq + RDN_SAMPLE_FIRST;
+    }
     l->b = b;
     l->active = a;
     /* From here on the older record is never touched again: the publisher may free it. */
@@ -70,7 +77,7 @@ static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct
     l->texts = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, RDN_TEXTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int rc = l->texts == MAP_FAILED ? rdn_fail(reterr, NOMEM, "R3004", "no memory for the texts of a lane") : 0;
     if (rc == 0 && a)
-        rc = rdn_binding_open(a->rs, l, &a->bind[l->index], reterr);
+        rc = rdn_binding_open(a, l, &a->bind[l->index], reterr);
     if (rc < 0) {
         free_lane(l);
         return rc;

@@ -184,13 +184,28 @@ static int read_text(struct redan_ruleset *rs, const char *name, const char *tex
     return rdn_ir_verify(rs->ir, reterr);
 }
 
+/* Planned by events of the active rules, where they are of the same layouts. */
+static int open_program(struct redan_ruleset *rs, redan_error *reterr) {
+    struct rdn_arena tmp;
+    rs->planned = rdn_new_n(&rs->arena, bool, rs->ir->nevents + 1);
+    if (!rs->planned)
+        return rdn_fail(reterr, NOMEM, "R1001", "no memory for the tables of '%.60s'", rs->ir->name);
+    rdn_arena_init(&tmp, &rs->eng->mem);
+    const struct rdn_sampled *s = rdn_engine_samples(rs->eng, rs->ir, &tmp);
+    for (uint32_t e = 0; s && e < rs->ir->nevents; e++)
+        rs->planned[e] = s[e].n >= RDN_SAMPLE_MAX / 2;
+    int rc = rdn_program_open_sampled(rs->eng->jit, rs->ir, rs->eng->backend, s, &rs->eng->mem, &rs->prog, reterr);
+    rdn_arena_fini(&tmp);
+    return rc;
+}
+
 static int build(struct redan_ruleset *rs, const char *name, const char *text, size_t len, const redan_compilation *c, redan_error *reterr) {
     int rc = read_text(rs, name, text, len, c, reterr);
     if (rc < 0)
         return rc;
     if (open_data(rs) < 0 || count_all(rs) < 0 || index_hashes(rs) < 0 || index_names(rs) < 0)
         return rdn_fail(reterr, NOMEM, "R1001", "no memory for the tables of '%.60s'", rs->ir->name);
-    return rdn_program_open_in(rs->eng->jit, rs->ir, rs->eng->backend, &rs->eng->mem, &rs->prog, reterr);
+    return open_program(rs, reterr);
 }
 
 int rdn_ruleset_open(struct redan_engine *e, const char *name, const char *text, size_t len, const redan_compilation *c,

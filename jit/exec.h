@@ -50,6 +50,11 @@ int  rdn_program_open(const struct rdn_ir *, const char *backend, const struct r
 /* The same with an engine's code memory, settings and counters (jit.h). */
 struct rdn_jit;
 int  rdn_program_open_in(struct rdn_jit *, const struct rdn_ir *, const char *backend, const struct rdn_mem *, struct rdn_program **ret, redan_error *);
+/* And planned by what clauses do on events of the lanes (sample.h): by event of the rule set; borrowed during the call, NULL: none. */
+struct rdn_sampled;
+int  rdn_program_open_sampled(struct rdn_jit *, const struct rdn_ir *, const char *backend, const struct rdn_sampled *, const struct rdn_mem *,
+                              struct rdn_program **ret, redan_error *);
+struct rdn_program *rdn_program_ref(struct rdn_program *);   /* one user more; each closes it */
 void rdn_program_close(struct rdn_program *);
 void rdn_program_adopt(const struct rdn_program *);      /* each thread, before it judges with it for the first time. [hot] */
 const struct rdn_program_info *rdn_program_info(const struct rdn_program *);

@@ -17,6 +17,8 @@ struct rdn_program {
     const struct rdn_ir *ir;
     struct rdn_jit *jit;                                 /* NULL: of no engine */
     const struct rdn_mem *mem;
+    uint32_t refs;
+    const struct rdn_sampled *sampled;                   /* while it is built */
     const struct rdn_exec_impl *impl;
     struct rdn_interp *interp;
     void *x, *rest, *batch;                              /* the executor's own; rest, batch: for batches */

@@ -6,7 +6,7 @@
 
 int rdn_native_open(struct rdn_program *p, redan_error *reterr) {
     struct rdn_unit *u;
-    int rc = rdn_unit_open(p->jit, p->ir, p->impl->emitter, p->mem, &u, reterr);
+    int rc = rdn_unit_open(p->jit, p->ir, p->impl->emitter, p->sampled, p->mem, &u, reterr);
     if (rc)
         return rc == REDAN_E_SYS ? REDAN_E_NOSUP : rc;
     p->x = u;
@@ -66,7 +66,7 @@ int rdn_native_rest(struct rdn_program *p, const uint64_t *const *masks, redan_e
     for (uint32_t e = 0; e < p->ir->nevents; e++)
         if (masks[e] && any_left(u->events[e].plan, masks[e]))
             without[e] = masks[e], any = true;
-    int rc = any ? rdn_unit_open_rest(u, without, &rest, reterr) : 0;
+    int rc = any ? rdn_unit_open_rest(u, p->sampled, without, &rest, reterr) : 0;
     rdn_free(p->mem, without, (p->ir->nevents + 1) * sizeof *without);
     if (rc || !any)
         return rc;

@@ -14,6 +14,7 @@
 #define RDN_PLAN_H
 #include "ir/ir.h"
 #include "ir/key.h"
+#include "jit/sample.h"
 
 typedef uint32_t rdn_pid;                                /* index of plan->nodes; 0: none */
 enum {                                                   /* rdn_pnode.flags */
@@ -184,8 +185,8 @@ static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_b
 
 /* force: RDN_RULE_COUNT: the planner chooses; else this technique wherever a rule's form allows it (REDAN_JIT_FORCE, for tests).
  * no_late: every read is made before group 0. without: rules (a bit each) that somebody else answers: nothing is done for them, and
- * their bits are 0; NULL: none. */
-struct rdn_plan_options { enum rdn_technique force; bool no_late; const uint64_t *without; };
+ * their bits are 0; NULL: none. sampled: events of the type to learn pass rates from, NULL: none. */
+struct rdn_plan_options { enum rdn_technique force; bool no_late; const uint64_t *without; const struct rdn_sampled *sampled; };
 static inline bool rdn_plan_without(const struct rdn_plan_options *o, uint32_t rule) { return o->without && (o->without[rule / 64] >> rule % 64 & 1); }
 /* Plans one event type. The plan lives in `arena`; `tmp` holds what only planning needs. Both have .oom set. Nothing fails: what
  * does not fit is left to interp. */

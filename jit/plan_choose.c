@@ -6,32 +6,7 @@
  * with a jump when some clause is rare, else flat. A wrong guess costs time, never an answer. */
 #include "jit/plan_impl.h"
 
-/* ---- pass rates and costs ---- */
-static double prior(struct rdn_choice *c, rdn_pid p) {
-    const struct rdn_pnode *n = rdn_pnode_at(c->pl, p), *x = rdn_pnode_at(c->pl, n->a);
-    uint32_t k;
-    double miss = 1;
-    if (n->flags & RDN_P_SLOT)
-        return k_prior_other;
-    if (n->op == RDN_OP_EQ && (x->type == RDN_TY_I64 || x->type == RDN_TY_D64)) {
-        double values = (double)x->hi - (double)x->lo + 1, many = 1 / k_prior_eq_many;
-        if (2 * c->asked[n->a] > many)
-            many = 2 * c->asked[n->a];                   /* so many constants are not all frequent */
-        return 1 / (values < many ? values : many);
-    }
-    if (n->op == RDN_OP_OR) {
-        const rdn_pid *v = rdn_pargs(c->pl, n, &k);
-        for (uint32_t i = 0; i < k; i++)
-            miss *= 1 - rdn_plan_pass(c, v[i]);
-        return 1 - miss;
-    }
-    return k_prior_other;
-}
-double rdn_plan_pass(struct rdn_choice *c, rdn_pid p) {
-    if (c->pass[p] < 0)
-        c->pass[p] = (float)prior(c, p);
-    return c->pass[p];
-}
+/* ---- costs ---- */
 double rdn_plan_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
     double ns = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -230,7 +205,6 @@ static void costs(struct rdn_choice *c) {
     for (rdn_pid p = 1; p < pl->nodes.n; p++) {
         const struct rdn_pnode *n = rdn_pnode_at(pl, p);
         uint32_t k;
-        c->pass[p] = -1;
         if (n->flags & RDN_P_SLOT) {
             c->costly[p] = n->op != RDN_OP_PARAM && n->gather < pl->gathers.n && pl->gathers.v[n->gather].kind != RDN_G_FIELD &&
                            pl->gathers.v[n->gather].kind != RDN_G_INCAL && pl->gathers.v[n->gather].kind != RDN_G_INLIST;
@@ -264,11 +238,11 @@ void rdn_plan_choose(struct rdn_choice *c) {
     struct rdn_plan *pl = c->pl;
     size_t n = pl->nodes.n;
     c->asked = rdn_new_n(c->tmp, uint32_t, n);
-    c->pass = rdn_new_n(c->tmp, float, n);
     c->ns = rdn_new_n(c->tmp, float, n);
     c->costly = rdn_new_n(c->tmp, uint8_t, n);
     c->size = rdn_new_n(c->tmp, uint8_t, n);
     c->count = rdn_new_n(c->tmp, uint32_t, 2 * n + 2);
+    rdn_plan_passes(c, c->opt->sampled);
     costs(c);
     count_asked(c);
     bool all_index = forced(c, RDN_RULE_INDEX), all_ladder = forced(c, RDN_RULE_LADDER);

@@ -7,6 +7,7 @@
 
 struct rdn_choice {                                      /* lives in tmp */
     struct rdn_plan *pl; struct rdn_arena *tmp; const struct rdn_plan_options *opt;
+    struct rdn_passes *passes;                           /* plan_pass.c's; NULL: no samples */
     float *pass, *ns;                                    /* by node: how often it holds, below 0: not asked yet; what computing it costs */
     uint8_t *costly;                                     /* by node: reads a window or row, or asks interp */
     uint8_t *size;                                       /* by node: operations when nothing is shared, 255: or more */
@@ -18,9 +19,11 @@ struct rdn_choice {                                      /* lives in tmp */
 #define RDN_UNSHARE_SIZE 40                              /* a value of more operations stays shared whoever uses it */
 /* plan.c */
 double rdn_plan_op_ns(const struct rdn_pnode *);
+/* plan_pass.c: `of` is NULL, or events to look at */
+void   rdn_plan_passes(struct rdn_choice *, const struct rdn_sampled *of);
+double rdn_plan_pass(struct rdn_choice *, rdn_pid);
 /* plan_choose.c */
 void   rdn_plan_choose(struct rdn_choice *);             /* how, by, pass and ns of each rule */
-double rdn_plan_pass(struct rdn_choice *, rdn_pid);
 double rdn_plan_ns(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without);   /* of computing them all, as one rule among many */
 /* The clause to jump on, not `without`; 0: none is worth it. */
 rdn_pid rdn_plan_jump(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without);

@@ -70,13 +70,15 @@ static int use_best(struct rdn_program *p, redan_error *reterr) {
     return rdn_fail(reterr, NOSUP, "R2106", "no executor can run here");
 }
 
-int rdn_program_open_in(struct rdn_jit *jit, const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret,
-                        redan_error *reterr) {
+int rdn_program_open_sampled(struct rdn_jit *jit, const struct rdn_ir *ir, const char *backend, const struct rdn_sampled *sampled,
+                             const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
     int64_t began = rdn_mono_ns();
     struct rdn_program *p = rdn_zalloc(mem, sizeof *p);
     if (!p)
         return rdn_fail(reterr, NOMEM, "", "program");
+    p->refs = 1;
     p->jit = jit;
+    p->sampled = sampled;
     p->ir = ir;
     p->mem = mem;
     int rc = rdn_interp_open(ir, mem, &p->interp, reterr);
@@ -87,11 +89,16 @@ int rdn_program_open_in(struct rdn_jit *jit, const struct rdn_ir *ir, const char
         return rc;
     }
     p->info.backend = p->impl->name;
+    p->sampled = NULL;
     rdn_jit_compiled(jit, rdn_mono_ns() - began, p->info.note);
     *ret = p;
     return 0;
 }
 
+int rdn_program_open_in(struct rdn_jit *jit, const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret,
+                        redan_error *reterr) {
+    return rdn_program_open_sampled(jit, ir, backend, NULL, mem, ret, reterr);
+}
 int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
     return rdn_program_open_in(NULL, ir, backend, mem, ret, reterr);
 }
@@ -101,8 +108,12 @@ void rdn_program_adopt(const struct rdn_program *p) {
         rdn_code_sync();
 }
 
+struct rdn_program *rdn_program_ref(struct rdn_program *p) {
+    __atomic_fetch_add(&p->refs, 1, __ATOMIC_RELAXED);
+    return p;
+}
 void rdn_program_close(struct rdn_program *p) {
-    if (!p)
+    if (!p || __atomic_fetch_sub(&p->refs, 1, __ATOMIC_ACQ_REL) != 1)
         return;
     if (p->impl && p->impl->close)
         p->impl->close(p);

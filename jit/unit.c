@@ -39,14 +39,17 @@ static enum rdn_technique forced(void) {
             return (enum rdn_technique)i;
     return RDN_RULE_COUNT;
 }
-static void plan_all(struct rdn_unit *u, const uint64_t *const *without, struct rdn_arena *tmp) {
+/* What is known when a unit is made: events to plan by, rules that somebody else answers; by event, NULL: none. */
+struct given { const struct rdn_sampled *sampled; const uint64_t *const *without; };
+static void plan_all(struct rdn_unit *u, const struct given *given, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     struct rdn_plan_options opt = {.force = forced(), .no_late = !u->emitter};
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
     for (uint32_t e = 0; e < ir->nevents; e++) {
         struct rdn_unit_event *ev = &u->events[e];
-        if (without && !(opt.without = without[e]))
+        if (given->without && !(opt.without = given->without[e]))
             continue;
+        opt.sampled = given->sampled ? &given->sampled[e] : NULL;
         ev->plan = rdn_plan_event(&u->arena, tmp, ir, e, &opt);
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
@@ -116,10 +119,10 @@ static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct pi
     ev->rules = ev->groups[0];
 }
 
-static int build(struct rdn_unit *u, const uint64_t *const *without, struct rdn_arena *tmp, redan_error *reterr) {
+static int build(struct rdn_unit *u, const struct given *given, struct rdn_arena *tmp, redan_error *reterr) {
     struct piece *ps = rdn_new_n(tmp, struct piece, u->ir->nevents + 1);
     int64_t t0 = rdn_mono_ns();
-    plan_all(u, without, tmp);
+    plan_all(u, given, tmp);
     int64_t t1 = rdn_mono_ns();
     u->plan_us = (uint32_t)((t1 - t0) / 1000);
     for (uint32_t e = 0; u->emitter && e < u->ir->nevents; e++) {
@@ -142,7 +145,7 @@ static int build(struct rdn_unit *u, const uint64_t *const *without, struct rdn_
 
 static const uint8_t always = 1;
 static int open_unit(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem,
-                     const uint64_t *const *without, struct rdn_unit **ret, redan_error *reterr) {
+                     const struct given *given, struct rdn_unit **ret, redan_error *reterr) {
     struct rdn_unit *u = rdn_zalloc(mem, sizeof *u);
     struct rdn_arena tmp;
     jmp_buf oom;
@@ -152,7 +155,7 @@ static int open_unit(struct rdn_jit *jit, const struct rdn_ir *ir, const struct 
     u->jit = jit;
     u->ir = ir;
     u->emitter = emitter;
-    u->is_rest = without != NULL;
+    u->is_rest = given->without != NULL;
     rdn_arena_init(&u->arena, mem);
     rdn_arena_init(&tmp, mem);
     tmp.brief = true;
@@ -160,7 +163,7 @@ static int open_unit(struct rdn_jit *jit, const struct rdn_ir *ir, const struct 
     if (!rc) {
         u->alive = emitter ? rdn_code_arena_flag(u->code_arena) : &always;
         u->arena.oom = tmp.oom = &oom;
-        rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, without, &tmp, reterr);
+        rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "unit") : build(u, given, &tmp, reterr);
         u->arena.oom = NULL;
     }
     rdn_arena_fini(&tmp);
@@ -171,12 +174,12 @@ static int open_unit(struct rdn_jit *jit, const struct rdn_ir *ir, const struct 
     *ret = u;
     return 0;
 }
-int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_mem *mem, struct rdn_unit **ret,
-                  redan_error *reterr) {
-    return open_unit(jit, ir, emitter, mem, NULL, ret, reterr);
+int rdn_unit_open(struct rdn_jit *jit, const struct rdn_ir *ir, const struct rdn_emitter *emitter, const struct rdn_sampled *sampled,
+                  const struct rdn_mem *mem, struct rdn_unit **ret, redan_error *reterr) {
+    return open_unit(jit, ir, emitter, mem, &(struct given){.sampled = sampled}, ret, reterr);
 }
-int rdn_unit_open_rest(struct rdn_unit *of, const uint64_t *const *without, struct rdn_unit **ret, redan_error *reterr) {
-    int rc = open_unit(of->jit, of->ir, of->emitter, of->mem, without, ret, reterr);
+int rdn_unit_open_rest(struct rdn_unit *of, const struct rdn_sampled *sampled, const uint64_t *const *without, struct rdn_unit **ret, redan_error *reterr) {
+    int rc = open_unit(of->jit, of->ir, of->emitter, of->mem, &(struct given){sampled, without}, ret, reterr);
     for (uint32_t e = 0; rc == 0 && e < of->ir->nevents; e++)
         of->events[e].rest = without[e] ? &(*ret)->events[e] : NULL;
     return rc;

@@ -40,11 +40,12 @@ struct rdn_unit {
     uint32_t plan_us, emit_us;
     bool is_rest;
 };
-/* emitter NULL: no code, predicates do all. */
-int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_mem *, struct rdn_unit **ret, redan_error *);
+/* emitter NULL: no code, predicates do all. sampled: by event; NULL: nothing is known of events. */
+int  rdn_unit_open(struct rdn_jit *, const struct rdn_ir *, const struct rdn_emitter *, const struct rdn_sampled *sampled, const struct rdn_mem *,
+                   struct rdn_unit **ret, redan_error *);
 /* For events some of whose rules a batch answers: without[e] (a bit each; NULL: nothing to do for this event) are left out. `of` points to
  * the events of *ret then, which is to be closed after it. */
-int  rdn_unit_open_rest(struct rdn_unit *of, const uint64_t *const *without, struct rdn_unit **ret, redan_error *);
+int  rdn_unit_open_rest(struct rdn_unit *of, const struct rdn_sampled *, const uint64_t *const *without, struct rdn_unit **ret, redan_error *);
 void rdn_unit_close(struct rdn_unit *);
 /* unit_names.c: tells the sinks of the functions of event e, whose piece [low, end) of the emitter's buffer stands at `code` now.
  * name_all: of others than those in `emitted`, ascending; the step is that of the name, with its number from 1 on. */

@@ -78,6 +78,8 @@ typedef struct redan_jit_options {
 #define REDAN_JIT_PERF_MAP 1u                         /* write names of machine code to /tmp/perf-PID.map */
 #define REDAN_JIT_JITDUMP 2u                          /* and code, names and lines to jit-PID.dump in $JITDUMPDIR or /tmp */
 #define REDAN_JIT_GDB 4u                              /* and tell an attached debugger */
+#define REDAN_JIT_STATIC_PLAN 8u                      /* plan by the text alone: the same text is the same machine code */
+#define REDAN_JIT_NO_REPLAN 16u                       /* redan_replan does nothing without REDAN_REPLAN_NOW */
 
 typedef struct redan_options {
   uint32_t size, flags;                               /* REDAN_PREFAULT */
@@ -139,6 +141,16 @@ typedef struct redan_activation {
 REDAN_API int redan_activate(redan_engine *, redan_ruleset *, const redan_activation *,
                              uint64_t *ret_generation, redan_error *);
 REDAN_API int redan_rollback(redan_engine *, uint64_t *ret_generation, redan_error *);
+
+/* Plans the active rules again. Which clause is asked first and what is looked up instead depends on how often clauses hold; lanes
+ * keep a few events to learn that from, and rules compiled before there were any are planned by a guess. An engine has no thread of
+ * its own: call this now and then, once a second is plenty, from the thread that makes the other [setup] calls. It returns at once unless an
+ * event type whose rules were planned by a guess has had 4,096 events (REDAN_REPLAN_NOW: always). Then it compiles and publishes as
+ * redan_activate does: a new generation of the same rules, same answers, windows keep their state, redan_rollback goes where it
+ * would have gone. *ret_generation, which may be NULL: the new one, or 0 when there was nothing to do. On failure nothing changes. STALE
+ * if other rules were activated meanwhile. [setup] */
+#define REDAN_REPLAN_NOW 1u
+REDAN_API int redan_replan(redan_engine *, uint32_t flags, uint64_t *ret_generation, redan_error *);
 
 /* Plugins: code that rules call and that runs confined in a worker process (docs/plugins.md). redan_plugin says that the
  * plugin `name` of rule files is the function of that name in `file`: a .py file, or a folder with plugin.yaml, or a bundle (.rdb), of

@@ -76,7 +76,8 @@ static bool live(struct life *x) {
         return false;
     int rc = redan_compile(x->eng, "broken", broken_rules, sizeof broken_rules - 1, NULL, &none, NULL);
     if (!step(x, "compile a broken one", rc == REDAN_E_TYPE ? 0 : rc) || !step(x, "compile the second", redan_compile(x->eng, "b", second_rules, sizeof second_rules - 1, NULL, &x->b, NULL)) ||
-        !step(x, "swap", redan_activate(x->eng, x->b, NULL, &x->generation, NULL)) || !judge_some(x, 5) || !step(x, "rollback", redan_rollback(x->eng, &x->generation, NULL)))
+        !step(x, "swap", redan_activate(x->eng, x->b, NULL, &x->generation, NULL)) || !judge_some(x, 5) ||
+        !step(x, "plan again", redan_replan(x->eng, REDAN_REPLAN_NOW, &x->generation, NULL)) || !judge_some(x, 5) || !step(x, "rollback", redan_rollback(x->eng, &x->generation, NULL)))
         return false;
     return judge_some(x, 5);
 }
