@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "market/decimal.h"
 
@@ -60,6 +61,9 @@ static int settle(struct redan_feed *f, const redan_feed_options *o, redan_error
         return rdn_fail(reterr, INVAL, "", "window %u is no power of two from 256 to 65,536", o->window);
     if (!power_of_two(f->books.far, 64, 1 << 20))
         return rdn_fail(reterr, INVAL, "", "far %u is no power of two from 64 to 1,048,576", o->far);
+    bool rest;
+    if (o->auto_tick && (!rdn_decimal_read(o->auto_tick, strlen(o->auto_tick), RDN_DECIMAL_SCALE, &f->auto_tick, &rest) || rest || f->auto_tick <= 0))
+        return rdn_fail(reterr, INVAL, "", "auto_tick '%s' is no positive decimal", o->auto_tick);
     if (f->max_instruments > 65536 || o->max_orders > 1u << 26)
         return rdn_fail(reterr, INVAL, "", "at most 65,536 instruments and 67,108,864 orders");
     return settle_policies(f, o, reterr);
@@ -77,7 +81,11 @@ int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *
     if (rc == 0) {
         f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
         f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
-        if (!f->instruments || !f->books.book ||
+        for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
+            f->names_mask = f->names_mask * 2 + 1;
+        f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
+        f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
+        if (!f->instruments || !f->books.book || !f->names || !f->locates ||
             rdn_orders_open(&f->books.orders, o->max_orders ? o->max_orders : 1u << 21, f->format->ids_by_instrument) < 0)
             rc = rdn_fail(reterr, NOMEM, "", "no memory for %u instruments and their orders", f->max_instruments);
     }
@@ -96,6 +104,8 @@ void redan_feed_close(redan_feed *f) {
         rdn_book_close(&f->books.book[i]);
     rdn_orders_close(&f->books.orders);
     rdn_free(&rdn_libc_mem, f->books.book, f->max_instruments * sizeof f->books.book[0]);
+    rdn_free(&rdn_libc_mem, f->locates, RDN_LOCATES * sizeof f->locates[0]);
+    rdn_free(&rdn_libc_mem, f->names, (f->names_mask + 1) * sizeof f->names[0]);
     rdn_free(&rdn_libc_mem, f->instruments, f->max_instruments * sizeof f->instruments[0]);
     rdn_free(&rdn_libc_mem, f, sizeof *f);
 }
@@ -107,6 +117,38 @@ static int read_unit(const char *what, const char *text, int64_t *ret, redan_err
     return 0;
 }
 
+/* The place of a name: the one that has it, or a free one. */
+static struct rdn_feed_name *name_place(const struct redan_feed *f, uint64_t key) {
+    uint32_t i = (uint32_t)rdn_mix64(key) & f->names_mask;
+    while (f->names[i].instrument && f->names[i].key != key)
+        i = (i + 1) & f->names_mask;
+    return &f->names[i];
+}
+
+uint64_t rdn_feed_symbol_key(const char *symbol, size_t n) {
+    uint64_t key = 0;
+    while (n && symbol[n - 1] == ' ')
+        n--;
+    memcpy(&key, symbol, n < sizeof key ? n : sizeof key);
+    return key;
+}
+
+static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64_t key, uint32_t *ret_id, redan_error *reterr) {
+    struct rdn_book *b = &f->books.book[f->books.n];
+    struct rdn_feed_name *name = name_place(f, key);
+    if (f->books.n == f->max_instruments)
+        return rdn_fail(reterr, FULL, "", "%u instruments are all there can be", f->max_instruments);
+    if (name->instrument)
+        return rdn_fail(reterr, INVAL, "", "symbol or number of '%s' is there already", in->symbol);
+    if (rdn_book_open(b, f->books.window, f->books.far) < 0)
+        return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
+    f->book_bytes += b->bytes;
+    f->instruments[f->books.n] = *in;
+    *name = (struct rdn_feed_name){ key, ++f->books.n };
+    *ret_id = f->books.n - 1;
+    return 0;
+}
+
 int redan_feed_instrument(redan_feed *f, const redan_instrument *d, uint32_t *ret_id, redan_error *reterr) {
     struct rdn_instrument in = { .lot_nano = 1000000000, .number = d->number };
     if (d->size != sizeof *d)
@@ -115,24 +157,47 @@ int redan_feed_instrument(redan_feed *f, const redan_instrument *d, uint32_t *re
         return rdn_fail(reterr, INVAL, "", "a symbol has 1 to %d bytes", RDN_SYMBOL_MAX);
     if (!d->tick)
         return rdn_fail(reterr, INVAL, "R8230", "instrument '%s' has no tick: add 'tick: \"0.25\"'", d->symbol);
-    for (uint32_t i = 0; i < f->books.n; i++)
-        if (strcmp(f->instruments[i].symbol, d->symbol) == 0)
-            return rdn_fail(reterr, INVAL, "", "symbol '%s' is there already", d->symbol);
-    if (f->books.n == f->max_instruments)
-        return rdn_fail(reterr, FULL, "", "%u instruments are all there can be", f->max_instruments);
     int rc = read_unit("tick", d->tick, &in.tick_nano, reterr);
     if (rc == 0 && d->lot)
         rc = read_unit("lot", d->lot, &in.lot_nano, reterr);
     if (rc < 0)
         return rc;
     strcpy(in.symbol, d->symbol);
-    struct rdn_book *b = &f->books.book[f->books.n];
-    if (rdn_book_open(b, f->books.window, f->books.far) < 0)
-        return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", d->symbol);
-    f->book_bytes += b->bytes;
-    f->instruments[f->books.n] = in;
-    *ret_id = f->books.n++;
-    return 0;
+    return declare(f, &in, d->number ? d->number : rdn_feed_symbol_key(d->symbol, strlen(d->symbol)), ret_id, reterr);
+}
+
+uint32_t rdn_feed_find(struct redan_feed *f, uint64_t key, const char *symbol, size_t n) {
+    struct rdn_feed_name *name = name_place(f, key);
+    struct rdn_instrument in = { .tick_nano = f->auto_tick, .lot_nano = 1000000000, .number = (uint32_t)key };
+    uint32_t id;
+    if (name->instrument)
+        return name->instrument - 1;
+    while (n && symbol[n - 1] == ' ')
+        n--;
+    memcpy(in.symbol, symbol, n < RDN_SYMBOL_MAX ? n : RDN_SYMBOL_MAX);
+    if (f->auto_tick && declare(f, &in, key, &id, NULL) == 0)
+        return id;
+    f->filtered++;
+    return UINT32_MAX;
+}
+
+void rdn_feed_locate(struct redan_feed *f, uint16_t code, const char *symbol, size_t n) {
+    uint32_t id = rdn_feed_find(f, rdn_feed_symbol_key(symbol, n), symbol, n);
+    f->locates[code] = id == UINT32_MAX ? UINT32_MAX : id + 1;
+}
+
+uint32_t rdn_feed_located(struct redan_feed *f, uint16_t code) {
+    uint32_t id = f->locates[code];
+    if (id && id != UINT32_MAX)
+        return id - 1;
+    if (!id)
+        return rdn_feed_find(f, code, "", 0);
+    f->filtered++;
+    return UINT32_MAX;
+}
+
+const char *redan_feed_symbol(const redan_feed *f, uint32_t instrument) {
+    return instrument < f->books.n ? f->instruments[instrument].symbol : NULL;
 }
 
 bool rdn_feed_px(struct redan_feed *f, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret) {
@@ -168,7 +233,7 @@ uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_m
     const unsigned char *in = bytes;
     size_t used = 0;
     uint32_t n = 0;
-    while (used < len && cap - n >= RDN_FEED_EVENTS) {
+    while (used < len && cap - n >= RDN_FEED_EVENTS && !f->dead) {
         uint32_t got = 0;
         size_t step = f->format->decode(f, in + used, len - used, out + n, &got);
         if (!step)
@@ -176,22 +241,43 @@ uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_m
         used += step;
         n += got;
     }
+    if (f->dead)
+        used = len;
     f->bytes += used;
     *ret_used = used;
     return n;
 }
 
 static void look_ahead(struct redan_feed *f, const redan_mevent *e) {
+    rdn_orders_prefetch(&f->books.orders, e->order_id, e->instrument);
     if (e->instrument >= f->books.n)
         return;
-    rdn_orders_prefetch(&f->books.orders, e->order_id, e->instrument);
     if (e->side == REDAN_BID || e->side == REDAN_ASK)
         rdn_levels_prefetch(&f->books.book[e->instrument].levels, e->side - 1u, e->px_ticks);
     __builtin_prefetch(&f->books.book[e->instrument].line, 1);
 }
 
+/* The event with its instrument filled in; false: no live order tells. */
+static bool resolve(struct redan_feed *f, redan_mevent *e) {
+    const struct rdn_order *o = rdn_orders_find(&f->books.orders, e->order_id, 0);
+    if (o)
+        e->instrument = o->place >> 1;
+    else if (f->filtered)
+        f->filtered++;                                   /* of an instrument that is not followed, most likely */
+    else
+        rdn_feed_fault(f, REDAN_FAULT_UNKNOWN_ID);
+    return o != NULL;
+}
+
 static uint8_t apply(struct redan_feed *f, const redan_mevent *e) {
     uint8_t fault = 0, later;
+    redan_mevent whole;
+    if (e->instrument == REDAN_BY_ORDER) {
+        whole = *e;
+        if (!resolve(f, &whole))
+            return REDAN_FAULT_UNKNOWN_ID;
+        e = &whole;
+    }
     if (e->instrument >= f->books.n) {
         rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
         return REDAN_FAULT_WRONG_INSTRUMENT;
@@ -261,7 +347,7 @@ int redan_book_sweep(const redan_feed *f, uint32_t instrument, uint32_t side, in
 }
 
 void redan_feed_stats_get(const redan_feed *f, redan_feed_stats *ret) {
-    *ret = (redan_feed_stats){ .events = f->events, .bytes = f->bytes, .live_orders = f->books.orders.n, .peak_orders = f->books.orders.peak,
+    *ret = (redan_feed_stats){ .events = f->events, .bytes = f->bytes, .filtered = f->filtered, .live_orders = f->books.orders.n, .peak_orders = f->books.orders.peak,
                                .reserved_bytes = f->book_bytes + f->books.orders.bytes };
     memcpy(ret->faults, f->books.faults, sizeof ret->faults);
 }

@@ -10,7 +10,7 @@
 #define RDN_FEED_H
 #include "market/book.h"
 
-enum { RDN_FEED_EVENTS = 16, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
+enum { RDN_FEED_EVENTS = 16, RDN_LOCATES = 65536, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
 
 struct rdn_instrument {
     char symbol[RDN_SYMBOL_MAX + 1];
@@ -24,18 +24,31 @@ struct rdn_format {
     bool ids_by_instrument;
     uint8_t unknown_id;                                 /* policy of UNKNOWN_ID when none is asked for */
 };
+struct rdn_feed_name { uint64_t key; uint32_t instrument; };           /* instrument UINT32_MAX: free */
 struct redan_feed {
     struct rdn_books books;
     const struct rdn_format *format;
     struct rdn_instrument *instruments;
-    uint32_t max_instruments;
+    struct rdn_feed_name *names;                        /* what the input calls instruments; open addressing */
+    uint32_t *locates;                                  /* short codes of the day: instrument + 1; 0: not told; UINT32_MAX: filtered */
+    uint32_t max_instruments, names_mask;
+    int64_t auto_tick;                                  /* 10^-9; 0: none */
     bool skipping;                                      /* the rest of an endless line */
+    bool dead;                                          /* the input is not of its format: the rest of it is not looked at */
+    unsigned char head[16];                             /* what a decoder remembers of the input's head */
     int64_t date_ns, last_ts;
-    uint64_t seq, events, bytes, book_bytes;
+    uint64_t seq, events, bytes, filtered, book_bytes;
 };
 const struct rdn_format *rdn_format_find(const char *name);          /* NULL: none */
 
 static inline void rdn_feed_fault(struct redan_feed *f, uint8_t fault) { f->books.faults[fault]++; }
+/* The instrument that the input calls `key`, made if auto_tick says so; UINT32_MAX with the message counted as filtered. `symbol`
+ * names a new one; its trailing spaces are not part of it. */
+uint32_t rdn_feed_find(struct redan_feed *, uint64_t key, const char *symbol, size_t n);
+/* Short codes that the input itself gives out; a code nobody gave out is the number of an instrument. */
+void rdn_feed_locate(struct redan_feed *, uint16_t code, const char *symbol, size_t n);
+uint32_t rdn_feed_located(struct redan_feed *, uint16_t code);
+uint64_t rdn_feed_symbol_key(const char *symbol, size_t n);          /* without trailing spaces; at most 8 bytes count */
 /* Whole ticks of a price with `scale` digits; false with the fault counted. */
 bool rdn_feed_px(struct redan_feed *, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret);
 /* The decoder of a format whose messages are lines: `convert` gets one without its end and answers how many events it made. */

@@ -39,13 +39,14 @@ enum {
   REDAN_MF_HIDDEN = 0x200
 };
 
+#define REDAN_BY_ORDER UINT32_MAX
 /* One event of any format; one cache line; also the record on disk. */
 typedef struct redan_mevent {
   int64_t  ts_event_ns, ts_recv_ns;                   /* the exchange's clock; ours, or the same where a file has none */
   uint64_t order_id, other_id;                        /* other_id: replaced order, match number */
   int64_t  px_ticks, qty_lots;
   uint64_t seq;
-  uint32_t instrument;                                /* as redan_feed_instrument gave it */
+  uint32_t instrument;                                /* as redan_feed_instrument gave it; REDAN_BY_ORDER: that of the order */
   uint8_t  action, side;                              /* REDAN_MARKET_*; REDAN_BID, REDAN_ASK, 0 none */
   uint16_t flags;                                     /* REDAN_MF_* */
 } redan_mevent;
@@ -75,6 +76,8 @@ typedef struct redan_feed_options {
   uint32_t window, far;                               /* levels a side kept in place, power of two 256..65,536 (0: 8,192);
                                                          levels elsewhere, of both sides (0: 1,024) */
   const char *format;                                 /* "lobster", ...; NULL: events come ready made */
+  const char *auto_tick;                              /* instruments that the input names and nobody declared get this tick;
+                                                         NULL: messages about them are counted as filtered */
   int64_t  date_ns;                                   /* midnight of the exchange, for formats with times of day */
   uint8_t  policy[REDAN_FAULTS];                      /* redan_feed_policy by fault */
 } redan_feed_options;
@@ -88,7 +91,7 @@ typedef struct redan_instrument {
   const char *symbol;                                 /* copied; at most 31 bytes; INVAL when it is there already */
   const char *tick;                                   /* "0.01": decimal text, at most 9 digits after the point */
   const char *lot;                                    /* "1" when NULL */
-  uint32_t number;                                    /* the feed's own number for it, where it has one */
+  uint32_t number;                                    /* the feed's own number for it, where it has one (DBN) */
 } redan_instrument;
 #define REDAN_INSTRUMENT_INIT { .size = sizeof(redan_instrument) }
 REDAN_API int redan_feed_instrument(redan_feed *, const redan_instrument *, uint32_t *ret_id, redan_error *);   /* [setup] */
@@ -97,6 +100,9 @@ REDAN_API int redan_feed_instrument(redan_feed *, const redan_instrument *, uint
  * read. An incomplete tail stays unread and is no error: hand it in again in front of what follows, and at the end of a text with a
  * newline. Messages that are refused are counted and make no event. `cap` is at least 16. [lane] */
 REDAN_API uint32_t redan_feed_decode(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
+
+/* Symbol and number of instruments in order of their ids, those made by auto_tick among them. NULL after the last. [lane] */
+REDAN_API const char *redan_feed_symbol(const redan_feed *, uint32_t instrument);
 
 /* Applies n events to their books in order. faults: NULL, or n bytes that get a fault number each (0: none; one of several: the
  * first). Returns how many changed or could have changed a book. [hot] */
@@ -121,6 +127,7 @@ REDAN_API int redan_book_sweep(const redan_feed *, uint32_t instrument, uint32_t
 
 typedef struct redan_feed_stats {
   uint64_t events, bytes, faults[REDAN_FAULTS];
+  uint64_t filtered;                                  /* messages about instruments nobody declared */
   uint64_t live_orders, peak_orders;
   uint64_t reserved_bytes;                            /* address space of orders and books */
 } redan_feed_stats;

@@ -2,23 +2,30 @@
 #include "tests/market/golden_kit.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "market/source.h"
 
 char *golden_file(const char *name, size_t *ret_len) {
     char path[512];
     const char *shared = getenv("REDAN_SHARED");
     snprintf(path, sizeof path, "%s/data/%s", shared ? shared : "../shared", name);
-    FILE *f = fopen(path, "rb");
-    if (!f) {
+    struct rdn_source *src;
+    if (access(path, R_OK) != 0) {
         print_message("no file %s in the shared data\n", name);
         return NULL;
     }
-    fseek(f, 0, SEEK_END);
-    size_t len = (size_t)ftell(f);
-    rewind(f);
-    char *p = malloc(len + 1);
-    assert_non_null(p);
-    assert_int_equal(fread(p, 1, len, f), len);
-    fclose(f);
+    redan_error err;
+    size_t len = 0, cap = 1 << 20;
+    char *p = malloc(cap);
+    check(rdn_source_open(&src, path, &err) == 0, "%s", err.text);
+    for (ssize_t got = 1; got > 0; len += (size_t)got) {
+        p = len + 65536 < cap ? p : realloc(p, cap *= 2);
+        assert_non_null(p);
+        got = rdn_source_read(src, p + len, cap - len - 1, &err);
+        check(got >= 0, "%s: %s", name, err.text);
+    }
+    rdn_source_close(src);
     p[len] = '\0';
     *ret_len = len;
     return p;
@@ -32,6 +39,10 @@ void golden_begin(struct golden *g, redan_feed *feed, uint32_t instrument) {
 
 void golden_state(struct golden *g) {
     redan_book_line_data l;
+    if (g->unseen) {
+        g->unseen--;
+        return;
+    }
     assert_int_equal(redan_book_line(g->feed, g->instrument, &l), 0);
     int64_t now[4] = { l.bid_px, l.bid_qty, l.ask_px, l.ask_qty };
     crypto_hash_sha256_update(&g->all, (const unsigned char *)now, sizeof now);
@@ -69,6 +80,8 @@ void golden_feed(struct golden *g, const char *data, size_t len, size_t piece) {
         at += used;
         for (uint32_t i = 0; i < n; i++) {
             g->actions[ev[i].action]++;
+            if (g->seen)
+                g->seen(g, &ev[i]);
             redan_feed_apply(g->feed, &ev[i], 1, NULL);
             if (ev[i].flags & REDAN_MF_LAST)
                 golden_state(g);

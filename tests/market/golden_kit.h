@@ -17,8 +17,11 @@ struct golden {
     uint64_t states, distinct_states, pairs, spread_sum, crossed;
     int64_t last[4];
     uint64_t actions[256];
+    void (*seen)(struct golden *, const redan_mevent *);     /* NULL, or asked before each event is applied */
+    void *mine;
+    uint64_t unseen;                                     /* states at the beginning that do not count */
 };
-/* A file of the shared data, whole; NULL with the reason printed when it is not there. */
+/* A file of the shared data, unpacked, whole; NULL with the reason printed when it is not there. */
 char *golden_file(const char *name, size_t *ret_len);
 void golden_begin(struct golden *, redan_feed *, uint32_t instrument);
 /* Takes the line as it is now for one state. */
