@@ -141,13 +141,15 @@ def rules_duel(r, own, p, row, folder, played=None):
 
 # ---- batches ----
 def batch(r):
-    """The same rules on many events at once: columns, and structs of 128 bytes; AVX-512 where the processor has it, and AVX2."""
+    """The same rules on many events at once: columns, and structs of 128 bytes; AVX-512 where the processor has it, and AVX2. And sets of which a
+    batch judges a part, against one event after the other."""
     for form, size in BATCHES[:1] if r.tiny else BATCHES:
         for vectors in ('avx2',) if r.tiny else ('avx512', 'avx2'):
             with tempfile.TemporaryDirectory(prefix='redan-bench-') as d, duel.Player(
                     ['env', f'REDAN_JIT_VECTORS={vectors}', r.path('rules'), '--serve', d, '--set', 'random', '--rules', size, '--backend', 'x64v',
                      '--batch', form]) as own:
                 batch_duels(r, own, form, vectors, size, pathlib.Path(d))
+    program('mixed', *((10, 2) if r.tiny else ()))(r)
 
 
 def batch_duels(r, own, form, vectors, size, folder):

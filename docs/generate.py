@@ -98,7 +98,8 @@ def verbs():
 def jit_options():
     numbers = [[r[0], f'{r[1]} … {r[2]}', r[3], cell(r[4])] for r in rows('host/jit_options.def', 'NUMBER')]
     flags = [[r[0], f'flag `{r[1]}`', 'off', cell(r[2])] for r in rows('host/jit_options.def', 'FLAG')]
-    return '\n' + table(['word', 'values', 'default', 'meaning'], numbers + flags) + '\n'
+    batches = [[f'batch={r[0]}', f'`{r[1]}`', 'yes' if r[0] == 'auto' else '', cell(r[2])] for r in rows('host/jit_options.def', 'BATCH')]
+    return '\n' + table(['word', 'values', 'default', 'meaning'], numbers + flags + batches) + '\n'
 
 
 PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs, jit_options)}

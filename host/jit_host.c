@@ -12,16 +12,28 @@ struct number { const char *name; size_t at; uint32_t min, max, def; };
 static const struct number numbers[] = {
 #define NUMBER(field, min, max, def, doc) { #field, offsetof(redan_jit_options, field), min, max, def },
 #define FLAG(word, bit, doc)
+#define BATCH(word, value, doc)
 #include "host/jit_options.def"
 #undef NUMBER
 #undef FLAG
+#undef BATCH
 };
-static const struct { const char *name; uint32_t bit; } flags[] = {
+struct word { const char *name; uint32_t bit; };
+static const struct word flags[] = {
 #define NUMBER(field, min, max, def, doc)
 #define FLAG(word, bit, doc) { #word, bit },
+#define BATCH(word, value, doc)
+#include "host/jit_options.def"
+#undef FLAG
+#undef BATCH
+};
+static const struct word batches[] = {
+#define FLAG(word, bit, doc)
+#define BATCH(word, value, doc) { "batch=" #word, value },
 #include "host/jit_options.def"
 #undef NUMBER
 #undef FLAG
+#undef BATCH
 };
 #define N_OF(a) (sizeof(a) / sizeof *(a))
 
@@ -42,6 +54,11 @@ static int read_word(const char *word, redan_jit_options *ret, redan_error *rete
     for (size_t i = 0; i < N_OF(flags); i++)
         if (strcmp(word, flags[i].name) == 0) {
             ret->flags |= flags[i].bit;
+            return 0;
+        }
+    for (size_t i = 0; i < N_OF(batches); i++)
+        if (strcmp(word, batches[i].name) == 0) {
+            ret->batch = batches[i].bit;
             return 0;
         }
     return rdn_fail(reterr, INVAL, "", "REDAN_JIT has the unknown word '%.40s'", word);
@@ -76,6 +93,8 @@ static int read_options(const redan_jit_options *given, redan_jit_options *ret, 
             return rdn_fail(reterr, INVAL, "", "jit.%s is %u, expected %u to %u", numbers[i].name, v, numbers[i].min, numbers[i].max);
         memcpy((char *)ret + numbers[i].at, &v, sizeof v);
     }
+    if (rc == 0 && ret->batch > REDAN_JIT_BATCH_X64V)
+        return rdn_fail(reterr, INVAL, "", "jit.batch is %u, expected 0 to %u", ret->batch, REDAN_JIT_BATCH_X64V);
     return rc ? rc : read_environment(ret, reterr);
 }
 
@@ -107,7 +126,8 @@ int rdn_engine_jit_open(struct redan_engine *e, const redan_jit_options *given, 
     e->static_plan = o.flags & REDAN_JIT_STATIC_PLAN;
     e->replan_off = o.flags & REDAN_JIT_NO_REPLAN;
     e->jit_flags = 0;                                    /* of those that were opened */
-    struct rdn_jit_options j = { .arena_bytes = (size_t)o.arena_mib << 20, .selfcheck_us = o.selfcheck_us, .make_room = rdn_engine_make_room, .ctx = e };
+    struct rdn_jit_options j = { .arena_bytes = (size_t)o.arena_mib << 20, .selfcheck_us = o.selfcheck_us, .batch = (enum rdn_jit_batch)o.batch,
+                                 .make_room = rdn_engine_make_room, .ctx = e };
     rc = open_sinks(e, o.flags, &j, reterr);
     return rc < 0 ? rc : rdn_jit_open(&j, &e->mem, &e->jit, reterr);
 }

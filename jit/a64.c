@@ -5,4 +5,4 @@
 #include "jit/native.h"
 
 static const struct rdn_emitter emitter = {a64_event_guess, a64_event};
-const struct rdn_exec_impl rdn_exec_a64 = {.name = "a64", .emitter = &emitter, RDN_NATIVE_ENTRIES};
+const struct rdn_exec_impl rdn_exec_a64 = {.name = "a64", .emitter = &emitter, .batches = &rdn_batch_table, RDN_NATIVE_ENTRIES};

@@ -15,6 +15,21 @@
 #include "jit/frame.h"
 
 struct rdn_emitter;
+/* How batches (exec.h) are judged; an executor comes with one, jit.batch may choose another. Its parts live inside the executor's. */
+struct rdn_batch_impl {
+    const char *name;
+    int (*available)(redan_error *reterr);               /* as below */
+    int (*build)(struct rdn_program *, redan_error *reterr);     /* makes prog->batch from the plans of prog->x; fills info.batch */
+    void (*close)(struct rdn_program *);                 /* also after a failed build */
+    int (*frame_open)(struct rdn_frame *, redan_error *reterr);
+    void (*frame_close)(struct rdn_frame *);             /* also after a failed frame_open */
+    void (*params_changed)(struct rdn_frame *);
+    const uint64_t *(*rules)(const struct rdn_program *, uint32_t event);
+    void (*run)(struct rdn_frame *, const struct rdn_batch *);   /* finds all marks zero, writes the words; may mark any event it does not like */
+};
+extern const struct rdn_batch_impl rdn_batch_table;
+extern const struct rdn_batch_impl rdn_batch_x64v;       /* in builds for x86-64 */
+
 struct rdn_exec_impl {
     const char *name;
     const struct rdn_emitter *emitter;                   /* of machine code (emit.h); NULL: none */
@@ -34,12 +49,9 @@ struct rdn_exec_impl {
     enum rdn_enter (*window)(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
     uint32_t (*puts)(struct rdn_frame *, bool accepted, uint32_t from);   /* as rdn_exec_puts. NULL: all are left to the caller */
     void (*rules)(struct rdn_frame *, enum rdn_phase);
-    /* Batches, as in exec.h. NULL: none. `batch` finds all marks zero and writes the words; it may mark any event it
-     * does not like. */
-    const uint64_t *(*batch_rules)(const struct rdn_program *, uint32_t event);
-    void (*batch)(struct rdn_frame *, const struct rdn_batch *);
-    /* rules(EARLY) of an event begun with answers (f->head.known): the rules outside batch_rules, bits of the others 0 or as they are;
-     * frame.c puts those into head.fired afterwards. NULL: batch_rules never leaves out an early rule, so nothing is left to run. */
+    const struct rdn_batch_impl *batches;                /* that it comes with; NULL: none */
+    /* rules(EARLY) of an event begun with answers (f->head.known): the rules outside rdn_exec_batch_rules, bits of the others 0 or as
+     * they are; frame.c puts those into head.fired afterwards. NULL: no batches. */
     void (*rules_rest)(struct rdn_frame *);
 };
 #define EXEC(name, impl, doc) extern const struct rdn_exec_impl impl;

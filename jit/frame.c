@@ -78,22 +78,18 @@ void rdn_frame_clear_fired(struct rdn_frame *f) {
 }
 
 const uint64_t *rdn_exec_batch_rules(const struct rdn_program *p, uint32_t event) {
-    return p->impl->batch_rules ? p->impl->batch_rules(p, event) : NULL;
+    return p->batches ? p->batches->rules(p, event) : NULL;
 }
 
 void rdn_exec_batch(struct rdn_frame *f, const struct rdn_batch *b) {
     memset(b->mark, 0, b->n);
-    f->impl->batch(f, b);
+    f->prog->batches->run(f, b);
 }
 
 /* Bits of rules outside batch_rules are nobody's: an executor may leave anything there. */
 void rdn_frame_take_known(struct rdn_frame *f) {
-    const struct rdn_exec_impl *x = f->impl;
-    const uint64_t *mask = x->batch_rules(f->prog, f->head.event), *fired = f->head.known;
-    if (x->rules_rest)
-        x->rules_rest(f);
-    else
-        rdn_frame_clear_fired(f);
+    const uint64_t *mask = f->prog->batches->rules(f->prog, f->head.event), *fired = f->head.known;
+    f->impl->rules_rest(f);
     f->head.known = NULL;
     for (uint32_t w = 0; w * 64 < f->head.ir->events[f->head.event].nrules; w++)
         f->head.fired[w] |= fired[w] & mask[w];

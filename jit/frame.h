@@ -10,6 +10,7 @@
 #include "jit/exec.h"
 
 struct rdn_exec_impl;
+struct rdn_batch_impl;
 struct rdn_interp;                                       /* interp's code for one rule set: shared by frames */
 struct rdn_interp_state;                                 /* its cells, stacks and scratch in one frame */
 
@@ -21,7 +22,9 @@ struct rdn_program {
     const struct rdn_sampled *sampled;                   /* while it is built */
     const struct rdn_exec_impl *impl;
     struct rdn_interp *interp;
-    void *x, *rest, *batch;                              /* the executor's own; rest, batch: for batches */
+    void *x;                                             /* the executor's own */
+    const struct rdn_batch_impl *batches;                /* NULL: none; then there is no rest and no batch */
+    void *rest, *batch;                                  /* rules that batches leave; what `batches` keeps */
     bool must_sync;                                      /* see struct rdn_code */
     struct rdn_program_info info;
 };

@@ -34,6 +34,8 @@ void rdn_jit_close(struct rdn_jit *j) {
     rdn_free(&mem, j, sizeof *j);
 }
 
+enum rdn_jit_batch rdn_batch_how = RDN_JIT_BATCH_AUTO;
+enum rdn_jit_batch rdn_jit_batch(const struct rdn_jit *j) { return j ? j->opt.batch : rdn_batch_how; }
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *j) { return j ? j->opt.selfcheck_us : rdn_selfcheck_us; }
 
 int rdn_jit_arena(struct rdn_jit *j, struct rdn_code_arena **ret, redan_error *reterr) {

@@ -5,7 +5,7 @@
  * rdn_jit_close    [setup]  after its last program
  * rdn_jit_counts   [any]
  *
- * A program without a jit (rdn_program_open) uses the arena of the process and the global rdn_selfcheck_us. */
+ * A program without a jit (rdn_program_open) uses the arena of the process and the globals rdn_selfcheck_us, rdn_batch_how. */
 #ifndef RDN_JIT_H
 #define RDN_JIT_H
 #include "base/codesink.h"
@@ -13,7 +13,9 @@
 #include "base/mem.h"
 
 #define RDN_JIT_SINKS 3u
+enum rdn_jit_batch { RDN_JIT_BATCH_AUTO, RDN_JIT_BATCH_OFF, RDN_JIT_BATCH_TABLE, RDN_JIT_BATCH_X64V };     /* as REDAN_JIT_BATCH_* */
 struct rdn_jit_options {
+    enum rdn_jit_batch batch;
     size_t arena_bytes;
     uint32_t selfcheck_us;                               /* 0: no self-check */
     bool (*make_room)(void *ctx);                        /* the arena is full: false when nothing was freed. May be NULL */
@@ -30,6 +32,7 @@ struct rdn_jit_counts {
 struct rdn_jit;
 int  rdn_jit_open(const struct rdn_jit_options *, const struct rdn_mem *, struct rdn_jit **ret, redan_error *);
 void rdn_jit_close(struct rdn_jit *);
+extern enum rdn_jit_batch rdn_batch_how;                 /* of programs without a jit; for tests */
 void rdn_jit_counts(struct rdn_jit *, struct rdn_jit_counts *ret);
 
 /* ---- for jit/; each takes NULL ---- */
@@ -40,6 +43,7 @@ struct rdn_code;
 int  rdn_jit_put(struct rdn_jit *, struct rdn_code_arena *, const void *code, size_t bytes, struct rdn_code *ret, redan_error *);
 void rdn_jit_unit(struct rdn_jit *, int one);            /* a rule set more (1) or less (-1) that has machine code */
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *);
+enum rdn_jit_batch rdn_jit_batch(const struct rdn_jit *);
 void rdn_jit_compiled(struct rdn_jit *, int64_t ns, const char *note);                  /* note: why it fell back, or "" */
 void rdn_jit_selfcheck_failed(struct rdn_jit *);
 bool rdn_jit_wants_names(const struct rdn_jit *);

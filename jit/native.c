@@ -4,7 +4,7 @@
 #include "jit/jit.h"
 #include "jit/selfcheck.h"
 
-int rdn_native_open(struct rdn_program *p, redan_error *reterr) {
+static int open_unit(struct rdn_program *p, redan_error *reterr) {
     struct rdn_unit *u;
     int rc = rdn_unit_open(p->jit, p->ir, p->impl->emitter, p->sampled, p->mem, &u, reterr);
     if (rc)
@@ -21,22 +21,62 @@ static uint32_t check_us(const struct rdn_program *p) {
     uint64_t us = rdn_jit_selfcheck_us(p->jit), made = p->info.plan_us + p->info.emit_us;
     return (uint32_t)(us && made < 1000 ? us * made / 1000 + 1 : us);
 }
-int rdn_native_check(struct rdn_program *p, redan_error *reterr) {
+static int check(struct rdn_program *p, redan_error *reterr) {
     int rc = rdn_selfcheck(p, check_us(p), reterr);
     if (rc == REDAN_E_NOSUP)
         rdn_jit_selfcheck_failed(p->jit);
     return rc;
 }
+/* As jit.batch says. */
+static const struct rdn_batch_impl *chosen(const struct rdn_program *p) {
+    switch (rdn_jit_batch(p->jit)) {
+    case RDN_JIT_BATCH_OFF: return NULL;
+    case RDN_JIT_BATCH_TABLE: return &rdn_batch_table;
+    case RDN_JIT_BATCH_X64V:
+#if defined(__x86_64__)
+        return &rdn_batch_x64v;
+#endif
+    case RDN_JIT_BATCH_AUTO: break;
+    }
+    return p->impl->batches;
+}
+int rdn_native_batch_available(const struct rdn_jit *j, redan_error *reterr) {
+    if (rdn_jit_batch(j) != RDN_JIT_BATCH_X64V)
+        return 0;
+#if defined(__x86_64__)
+    return rdn_batch_x64v.available(reterr);
+#else
+    return rdn_fail(reterr, NOSUP, "R2106", "built without x64v");
+#endif
+}
 int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
-    int rc = rdn_native_open(p, reterr);
-    return rc ? rc : rdn_native_check(p, reterr);
+    int rc = open_unit(p, reterr);
+    p->batches = rc ? NULL : chosen(p);
+    rc = rc || !p->batches ? rc : p->batches->build(p, reterr);
+    return rc ? rc : check(p, reterr);
 }
 void rdn_native_close(struct rdn_program *p) {
+    if (p->batches)
+        p->batches->close(p);
+    p->batches = NULL;
     rdn_unit_close(p->rest);
     rdn_unit_close(p->x);
     p->x = p->rest = NULL;
 }
-int rdn_native_frame_open(struct rdn_frame *f, redan_error *reterr) { return rdn_run_open(f, f->prog->x, reterr); }
+int rdn_native_frame_open(struct rdn_frame *f, redan_error *reterr) {
+    int rc = rdn_run_open(f, f->prog->x, reterr);
+    return rc || !f->prog->batches ? rc : f->prog->batches->frame_open(f, reterr);
+}
+void rdn_native_frame_close(struct rdn_frame *f) {
+    if (f->prog->batches)
+        f->prog->batches->frame_close(f);
+    rdn_run_close(f);
+}
+void rdn_native_params(struct rdn_frame *f) {
+    rdn_run_params(f);
+    if (f->prog->batches)
+        f->prog->batches->params_changed(f);
+}
 
 /* ---- batches ---- */
 #define PLAN(name, value, why) static const double k_##name __attribute__((unused)) = value;
@@ -51,8 +91,9 @@ static bool any_left(const struct rdn_plan *pl, const uint64_t *mask) {
         any |= is_left(pl, mask, i);
     return any;
 }
-bool rdn_native_batch_pays(const struct rdn_plan *pl, const uint64_t *mask) {
-    double ns = 0;
+/* What a batch costs and saves is weighed only where nobody asked for batches. */
+bool rdn_native_batch_pays(const struct rdn_program *p, const struct rdn_plan *pl, const uint64_t *mask) {
+    double ns = rdn_jit_batch(p->jit) ? k_batch + 1 : 0;
     for (uint32_t i = 0; i < pl->nrules; i++)
         ns += mask[i / 64] >> i % 64 & 1 ? (double)pl->rules[i].ns : 0;
     return ns > k_batch || !any_left(pl, mask);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * pred_exec.c: the executor `table`: the runner with predicates (pred.h) in the place of native code, for batches too. Runs
- * everywhere: no executable memory, nothing that a fork takes away. */
+ * pred_exec.c: the executor `table`: the runner with predicates (pred.h) in the place of native code; and batches by predicates, for
+ * any executor with a unit. Runs everywhere: no executable memory, nothing that a fork takes away. */
 #include <string.h>
 #include "jit/native.h"
 
@@ -11,7 +11,7 @@ struct batch_frame { void *memory; size_t bytes; struct rdn_pred_block *blocks; 
 static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 /* ---- programs ---- */
-static void close_batch(struct rdn_program *p) {
+static void close_(struct rdn_program *p) {
     struct batch_program *b = p->batch;
     p->batch = NULL;
     if (!b)
@@ -19,7 +19,7 @@ static void close_batch(struct rdn_program *p) {
     rdn_arena_fini(&b->arena);
     rdn_free(b->mem, b, sizeof *b);
 }
-static int open_batch(struct rdn_program *p, redan_error *reterr) {
+static int build(struct rdn_program *p, redan_error *reterr) {
     const struct rdn_unit *u = p->x;
     struct batch_program *b = rdn_zalloc(p->mem, sizeof *b);
     struct rdn_arena tmp;
@@ -27,6 +27,7 @@ static int open_batch(struct rdn_program *p, redan_error *reterr) {
     if (!b)
         return rdn_fail(reterr, NOMEM, "", "batch");
     p->batch = b;
+    p->info.batch = rdn_pred_isa()->name;
     b->mem = p->mem;
     rdn_arena_init(&b->arena, p->mem);
     rdn_arena_init(&tmp, p->mem);
@@ -39,7 +40,7 @@ static int open_batch(struct rdn_program *p, redan_error *reterr) {
         const uint64_t **masks = rdn_new_n(&tmp, const uint64_t *, p->ir->nevents + 1);
         for (uint32_t e = 0; e < p->ir->nevents; e++) {
             b->p[e] = rdn_preds_batch(&b->arena, &tmp, u->events[e].plan);
-            if (b->p[e] && !rdn_native_batch_pays(u->events[e].plan, b->p[e]->mask))
+            if (b->p[e] && !rdn_native_batch_pays(p, u->events[e].plan, b->p[e]->mask))
                 b->p[e] = NULL;
             masks[e] = b->p[e] ? b->p[e]->mask : NULL;
         }
@@ -49,27 +50,16 @@ static int open_batch(struct rdn_program *p, redan_error *reterr) {
     rdn_arena_fini(&tmp);
     return rc;
 }
-static int build(struct rdn_program *p, redan_error *reterr) {
-    int rc = rdn_native_open(p, reterr);
-    rc = rc ? rc : open_batch(p, reterr);
-    p->info.batch = rdn_pred_isa()->name;
-    return rc ? rc : rdn_native_check(p, reterr);
-}
-static void close_(struct rdn_program *p) {
-    close_batch(p);
-    rdn_native_close(p);
-}
 static const struct rdn_preds *preds_of(const struct rdn_program *p, uint32_t event) { return ((const struct batch_program *)p->batch)->p[event]; }
 
 /* ---- frames ---- */
 static void params_changed(struct rdn_frame *f) {
     struct batch_frame *b = f->batch;
-    rdn_run_params(f);
     for (uint32_t e = 0; b && e < f->head.ir->nevents; e++)
         if (preds_of(f->prog, e))
             rdn_preds_block_params(preds_of(f->prog, e), &b->blocks[e], f->head.params);
 }
-static int open_blocks(struct rdn_frame *f, redan_error *reterr) {
+static int frame_open(struct rdn_frame *f, redan_error *reterr) {
     uint32_t events = f->head.ir->nevents;
     size_t head = round64(sizeof(struct batch_frame)), n = 64 + head + round64(events * sizeof(struct rdn_pred_block));
     for (uint32_t e = 0; e < events; e++)
@@ -89,16 +79,11 @@ static int open_blocks(struct rdn_frame *f, redan_error *reterr) {
     params_changed(f);
     return 0;
 }
-static int frame_open(struct rdn_frame *f, redan_error *reterr) {
-    int rc = rdn_native_frame_open(f, reterr);
-    return rc || !f->prog->batch ? rc : open_blocks(f, reterr);
-}
 static void frame_close(struct rdn_frame *f) {
     struct batch_frame *b = f->batch;
     if (b)
         rdn_free(f->mem, b->memory, b->bytes);
     f->batch = NULL;
-    rdn_run_close(f);
 }
 
 /* ---- batches ---- */
@@ -111,8 +96,8 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
     p->isa->block(p, &((struct batch_frame *)f->batch)->blocks[b->event], b);
 }
 
-const struct rdn_exec_impl rdn_exec_table = {
+const struct rdn_batch_impl rdn_batch_table = {
     .name = "table", .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
-    .params_changed = params_changed, RDN_RUN_ENTRIES,
-    .batch_rules = batch_rules, .batch = batch,
+    .params_changed = params_changed, .rules = batch_rules, .run = batch,
 };
+const struct rdn_exec_impl rdn_exec_table = {.name = "table", .batches = &rdn_batch_table, RDN_NATIVE_ENTRIES};

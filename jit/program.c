@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "jit/code_arena.h"
 #include "jit/jit.h"
+#include "jit/native.h"
 
 /* Best first; no impl: a name this build has no code for. */
 static const struct { const char *name; const struct rdn_exec_impl *impl; } executors[] = {
@@ -82,6 +83,8 @@ int rdn_program_open_sampled(struct rdn_jit *jit, const struct rdn_ir *ir, const
     p->ir = ir;
     p->mem = mem;
     int rc = rdn_interp_open(ir, mem, &p->interp, reterr);
+    if (!rc)
+        rc = rdn_native_batch_available(jit, reterr);
     if (!rc)
         rc = strcmp(backend, "auto") ? use_named(p, backend, reterr) : use_best(p, reterr);
     if (rc) {

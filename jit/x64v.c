@@ -112,7 +112,7 @@ static int build_all(struct xv_unit *u, struct rdn_program *p, struct rdn_arena 
         int rc = emit(&u->events[e], &u->arena, tmp, pl, &ps[e], reterr);
         if (rc)
             return rc;
-        if (!ps[e].code.nfunctions || !rdn_native_batch_pays(pl, u->events[e].mask))
+        if (!ps[e].code.nfunctions || !rdn_native_batch_pays(p, pl, u->events[e].mask))
             ps[e].code.rows = 0, u->events[e].mask = NULL;
         any |= ps[e].code.rows != 0;
     }
@@ -166,16 +166,13 @@ static int available(redan_error *reterr) {
     return lacks ? rdn_fail(reterr, NOSUP, "R2102", "x64v needs AVX2, FMA and BMI2; this CPU lacks %s", lacks) : 0;
 }
 static int build(struct rdn_program *p, redan_error *reterr) {
-    int rc = rdn_native_open(p, reterr);
-    rc = rc ? rc : open_unit(p, reterr);
     p->info.batch = want_zmm() ? "avx512" : "avx2";
-    return rc ? rc : rdn_native_check(p, reterr);
+    return open_unit(p, reterr);
 }
 static void close_(struct rdn_program *p) {
     if (p->batch)
         close_unit(p->batch);
     p->batch = NULL;
-    rdn_native_close(p);
 }
 
 /* ---- frames ---- */
@@ -183,7 +180,6 @@ static size_t round64(size_t n) { return (n + 63) & ~(size_t)63; }
 static void params_changed(struct rdn_frame *f) {
     const struct xv_unit *u = f->prog->batch;
     struct xv_frame *x = f->batch;
-    rdn_run_params(f);
     for (uint32_t e = 0; e < f->head.ir->nevents; e++) {
         const struct event_code *k = &u->events[e];
         x->bad_params[e] = false;
@@ -195,7 +191,7 @@ static void params_changed(struct rdn_frame *f) {
         }
     }
 }
-static int batch_open(struct rdn_frame *f, redan_error *reterr) {
+static int frame_open(struct rdn_frame *f, redan_error *reterr) {
     const struct xv_unit *u = f->prog->batch;
     uint32_t events = f->head.ir->nevents, cols = 0;
     size_t n = 64 + round64(sizeof(struct xv_frame)) + round64(events * sizeof(uint8_t *)) + round64(events);
@@ -222,16 +218,11 @@ static int batch_open(struct rdn_frame *f, redan_error *reterr) {
     params_changed(f);
     return 0;
 }
-static int frame_open(struct rdn_frame *f, redan_error *reterr) {
-    int rc = rdn_native_frame_open(f, reterr);
-    return rc ? rc : batch_open(f, reterr);
-}
 static void frame_close(struct rdn_frame *f) {
     struct xv_frame *x = f->batch;
     if (x)
         rdn_free(f->mem, x->memory, x->bytes);
     f->batch = NULL;
-    rdn_run_close(f);
 }
 
 /* ---- batches ---- */
@@ -300,8 +291,8 @@ static void batch(struct rdn_frame *f, const struct rdn_batch *b) {
     }
 }
 
-const struct rdn_exec_impl rdn_exec_x64v = {
-    .name = "x64v", .available = available, .emitter = &rdn_x64_emitter, .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
-    .params_changed = params_changed, RDN_RUN_ENTRIES,
-    .batch_rules = batch_rules, .batch = batch,
+const struct rdn_batch_impl rdn_batch_x64v = {
+    .name = "x64v", .available = available, .build = build, .close = close_, .frame_open = frame_open, .frame_close = frame_close,
+    .params_changed = params_changed, .rules = batch_rules, .run = batch,
 };
+const struct rdn_exec_impl rdn_exec_x64v = {.name = "x64v", .available = available, .emitter = &rdn_x64_emitter, .batches = &rdn_batch_x64v, RDN_NATIVE_ENTRIES};

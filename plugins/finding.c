@@ -3,13 +3,9 @@
 #include "plugins/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include "plugins/parts.h"
 
 static void say(struct rdn_report *r, struct rdn_finding *f, const char *fmt, va_list ap) {
-    char text[sizeof f->text];
-    vsnprintf(text, sizeof text, fmt, ap);
-    rdn_message_clean(f->text, sizeof f->text, text, strlen(text));      /* names out of damaged files come through here */
+    vsnprintf(f->text, sizeof f->text, fmt, ap);
     r->errors += !f->warning;
     r->warnings += f->warning;
     if (r->take)

@@ -73,8 +73,13 @@ typedef struct redan_jit_options {
   uint32_t arena_mib;                                 /* code memory, 1 ... 1024 MiB of addresses; 0: 64 */
   uint32_t keep_units;                                /* rule sets kept for redan_rollback, 1 ... 16; 0: 3 */
   uint32_t selfcheck_us;                              /* for comparing new code with the interpreter, less for little code; at most 1,000,000; 0: 500 */
+  uint32_t batch;                                     /* REDAN_JIT_BATCH_*: what judges redan_eval_batch and redan_eval_columns ahead */
 } redan_jit_options;
-#define REDAN_JIT_OPTIONS_INIT { sizeof(redan_jit_options), 0, 0, 0, 0 }
+#define REDAN_JIT_OPTIONS_INIT { sizeof(redan_jit_options), 0, 0, 0, 0, 0 }
+#define REDAN_JIT_BATCH_AUTO  0u                      /* what the backend comes with, where it pays */
+#define REDAN_JIT_BATCH_OFF   1u                      /* nothing: event by event */
+#define REDAN_JIT_BATCH_TABLE 2u                      /* tables of predicates, wherever something depends on the event alone */
+#define REDAN_JIT_BATCH_X64V  3u                      /* AVX-512 or AVX2 code, likewise; without it compiling fails with R2102 or R2106 */
 #define REDAN_JIT_PERF_MAP 1u                         /* write names of machine code to /tmp/perf-PID.map */
 #define REDAN_JIT_JITDUMP 2u                          /* and code, names and lines to jit-PID.dump in $JITDUMPDIR or /tmp */
 #define REDAN_JIT_GDB 4u                              /* and tell an attached debugger */
@@ -159,13 +164,12 @@ REDAN_API int redan_replan(redan_engine *, uint32_t flags, uint64_t *ret_generat
  * loads the changed file (NULL: the same path) beside the old one and switches between two calls; on failure the old one
  * goes on. [setup] */
 typedef struct redan_plugin_options {
-  uint32_t size, flags;                               /* REDAN_PLUGIN_UNTESTED */
+  uint32_t size, flags;                               /* no flag yet */
   const char *name, *file;
   uint32_t mem_cap_mib, time_cap_ms;                  /* 0: the manifest's, or 8 MiB, 50 ms; else a ceiling for it */
   const char *const *preload;                         /* modules imported before confinement; NULL: numpy if installed */
   uint32_t npreload;
 } redan_plugin_options;
-#define REDAN_PLUGIN_UNTESTED 1u                      /* leave out the golden rows of tests/rows.csv (tools) */
 #define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0 }
 REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
 REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);

@@ -163,7 +163,16 @@ static void one(const char *text, const char *why, const char *backend, bool col
     kit_stop(&many.k);
 }
 
-static const char *const backends[] = {"interp", "table", "x64", "x64v", "auto"};
+/* Executors, how they judge batches, and in which instruction set. */
+static const struct form { const char *backend, *jit, *vectors; } forms[] = {
+    {"interp", "", ""}, {"table", "", ""}, {"table", "", "avx2"}, {"table", "", "scalar"}, {"x64", "", ""}, {"x64v", "", ""}, {"x64v", "", "avx2"},
+    {"x64v", "batch=x64v", ""}, {"x64v", "batch=x64v", "avx2"}, {"x64", "batch=table", ""}, {"table", "batch=table", ""}, {"table", "batch=x64v", ""},
+    {"auto", "", ""}, {"auto", "batch=off", ""},
+};
+static void use(const struct form *f) {
+    setenv("REDAN_JIT", f ? f->jit : "", 1);
+    setenv("REDAN_JIT_VECTORS", f ? f->vectors : "", 1);
+}
 static bool usable(const char *backend) {
     redan_options o = REDAN_OPTIONS_INIT;
     redan_engine *e = NULL;
@@ -181,14 +190,16 @@ static bool usable(const char *backend) {
 }
 static void same_as_one_by_one(void **state) {
     (void)state;
-    for each(b, backends) {
-        if (!usable(backends[b]))
+    for each(b, forms) {
+        use(&forms[b]);
+        if (!usable(forms[b].backend))
             continue;
         for each(i, sets) {
-            one(sets[i].text, sets[i].why, backends[b], false);
-            one(sets[i].text, sets[i].why, backends[b], true);
+            one(sets[i].text, sets[i].why, forms[b].backend, false);
+            one(sets[i].text, sets[i].why, forms[b].backend, true);
         }
     }
+    use(NULL);
 }
 
 /* The first set is judged in batches where there are any: else the comparisons above compare one thing with itself. */
@@ -204,10 +215,16 @@ static void ahead_is_used(void **state) {
     kit_start(&k, sets[5].text);
     check(k.lane->b->ahead.mask[0] && !k.lane->b->ahead.quiet[0], "a set that feeds a window is not quiet");
     kit_stop(&k);
+    use(&(struct form){"x64v", "batch=x64v", ""});
     kit_start(&k, sets[8].text);
     check(k.lane->b->ahead.mask[0] && !k.lane->b->ahead.quiet[0], "a set of which something is left has no batches");
     check(k.rs->prog->rest, "nothing is left of a set with windows");
     kit_stop(&k);
+    use(&(struct form){"x64v", "batch=off", ""});
+    kit_start(&k, sets[0].text);
+    check(!k.lane->b->ahead.mask[0], "batches that nobody wants");
+    kit_stop(&k);
+    use(NULL);
     kit_start(&k, sets[9].text);
     check(!k.lane->b->ahead.mask[0], "a text in a vector");
     kit_stop(&k);

@@ -9,12 +9,10 @@
 
 #if defined(__aarch64__)
 #define NATIVE "a64"
-#define NATIVE_BATCHES "a64"
 #define PROBE_LACKS ((const char *)NULL)
 enum { PROBE_SAVED = 19 };                               /* x19 to x29, d8 to d15 */
 #else
 #define NATIVE "x64"
-#define NATIVE_BATCHES (rdn_cpu_lacks(RDN_CPU_BMI2) ? "x64" : "x64v")        /* the same code, and batches */
 #define PROBE_LACKS rdn_cpu_lacks(RDN_CPU_AVX2)
 enum { PROBE_SAVED = 6 };                                /* rbx, rbp, r12 to r15 */
 #endif

@@ -20,6 +20,7 @@
 #include "jit/run.h"
 #include "jit/selfcheck.h"
 #include "tests/unit/jit/in_child.h"
+#include "tests/unit/jit/batch_forms.h"
 #include "tests/unit/jit/batch_kit.h"
 #include "tests/unit/jit/native_probe.h"
 
@@ -323,10 +324,9 @@ static void one_row(struct bench *k, const struct opcase *o, const enum place *p
     }
 }
 /* Rows of edge values mixed in one batch, against the value one of them has: every lane meets every edge. */
-static struct batch_counts batched;
-static void batch_case(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, const char *what) {
+static struct batch_counts batched[BATCH_FORMS];
+static void batch_case(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, struct batch_kit *kit) {
     enum { ROWS = 61 };
-    struct batch_kit kit = {.ir = ir, .px = k->px, .fi = k->fi, .fx = k->fx, .what = what, .counts = batched};
     size_t size = ir->events[0].size;
     uint8_t *rows = malloc(ROWS * size), *own = k->row;
     int64_t now[ROWS];
@@ -343,25 +343,42 @@ static void batch_case(struct bench *k, const struct opcase *o, const enum place
         memset(k->row + 8, below(16) ? 0xff : (int)below(256), 8);
         now[r] = 5;
     }
-    for (unsigned t = 0; t < 3; t++) {
-        struct rdn_cell want;
-        rdn_exec_begin(k->fi, 0, rows + below(ROWS) * size, 5, 5);
-        rdn_exec_value(k->fi, value, &want);
-        expect(k, o, &want, (int)below(3) - 1);
-        rdn_frame_params_changed(k->fx);
-        batch_compare(&kit, 0, rows, size, ROWS, now);
-    }
-    batched = kit.counts;
+    struct rdn_cell want;
+    rdn_exec_begin(k->fi, 0, rows + below(ROWS) * size, 5, 5);
+    rdn_exec_value(k->fi, value, &want);
+    expect(k, o, &want, (int)below(3) - 1);
+    rdn_frame_params_changed(kit->fx);
+    batch_compare(kit, 0, rows, size, ROWS, now);
     k->row = own;
     free(rows);
+}
+/* Every form of vector code; the tables, which have other tests, in turn. */
+static void batch_cases(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, const char *what) {
+    static uint64_t turn_of_tables;
+    turn_of_tables++;
+    for (uint64_t i = 0; i < BATCH_FORMS; i++) {
+        struct batch_form *f = &batch_forms[i];
+        redan_error err = {0};
+        if (f->how == RDN_JIT_BATCH_TABLE && i % 3 != turn_of_tables % 3 && BATCH_FORMS > 1)
+            continue;
+        struct rdn_program *p = batch_form_open(ir, NATIVE, 0, f);
+        if (!p)
+            continue;
+        struct batch_kit kit = {.ir = ir, .px = p, .fi = k->fi, .what = what, .counts = batched[i]};
+        assert_int_equal(rdn_frame_open(p, &fake_helpers, &k->lane, k->params, &rdn_libc_mem, &kit.fx, &err), 0);
+        batch_case(k, o, places, consts, &kit);
+        batched[i] = kit.counts;
+        rdn_frame_close(kit.fx);
+        batch_form_close(f, p);
+    }
 }
 static void bench_open(struct bench *k, const struct opcase *o, const enum place *places, const struct rdn_cell *consts, enum use use) {
     redan_error err = {0};
     memset(k, 0, sizeof *k);
     make_ir(o, places, consts, use);
-    check(!rdn_jit_open(&(struct rdn_jit_options){.arena_bytes = ARENA_BYTES}, &rdn_libc_mem, &k->jit, &err), "%s", err.text);
+    check(!rdn_jit_open(&(struct rdn_jit_options){.arena_bytes = ARENA_BYTES, .batch = RDN_JIT_BATCH_OFF}, &rdn_libc_mem, &k->jit, &err), "%s", err.text);
     check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k->pi, &err), "%s", err.text);
-    check(!rdn_program_open_in(k->jit, ir, NATIVE_BATCHES, &rdn_libc_mem, &k->px, &err), "%s", err.text);
+    check(!rdn_program_open_in(k->jit, ir, NATIVE, &rdn_libc_mem, &k->px, &err), "%s", err.text);
     k->lane.ir = ir;
     assert_int_equal(rdn_frame_open(k->pi, &fake_helpers, &k->lane, k->params, &rdn_libc_mem, &k->fi, &err), 0);
     assert_int_equal(rdn_frame_open(k->px, &fake_helpers, &k->lane, k->params, &rdn_libc_mem, &k->fx, &err), 0);
@@ -398,7 +415,7 @@ static void run_case(const struct opcase *o, const enum place *places, struct rd
     char what[200];
     describe(what, sizeof what, o, places, consts, use);
     check_convention(k.px->x, k.row, what);
-    batch_case(&k, o, places, consts, what);
+    batch_cases(&k, o, places, consts, what);
     struct rdn_run_counts counts;
     rdn_run_counts(k.fx, &counts);
     for each(i, counts.cold)
@@ -434,8 +451,11 @@ static void test_ops(void **state) {
                 }
             }
     }
-    print_message("batches: %llu events, %llu marked, %llu answers, %llu fired\n", (unsigned long long)batched.events, (unsigned long long)batched.marked,
-                  (unsigned long long)batched.rules, (unsigned long long)batched.fired);
+    for (unsigned i = 0; i < BATCH_FORMS; i++)
+        print_message("batches by %s, %s: %llu events, %llu marked, %llu answers, %llu fired\n", batch_forms[i].how == RDN_JIT_BATCH_TABLE ? "table" : "x64v",
+                      batch_forms[i].vectors, (unsigned long long)batched[i].events, (unsigned long long)batched[i].marked,
+                      (unsigned long long)batched[i].rules, (unsigned long long)batched[i].fired);
+    batch_forms_end();
     print_message("%llu comparisons, %llu rules given back to interp\n", (unsigned long long)compared, (unsigned long long)given_back);
 }
 

@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 #include "jit/run.h"
 #include "jit/selfcheck.h"
+#include "tests/unit/jit/batch_forms.h"
 #include "tests/unit/jit/batch_kit.h"
 #include "tests/unit/jit/random_set.h"
 
@@ -88,8 +89,10 @@ static void show(const uint8_t *row, uint32_t rule) {
 }
 /* Batches of a few sizes, rows apart or not. */
 static struct batch_counts batched;
+static uint64_t rests;                                   /* sets of which a batch leaves something */
 static void batches(struct rdn_program *px, struct rdn_frame *fi, struct rdn_frame *fx) {
     struct batch_kit k = {.ir = ir, .px = px, .fi = fi, .fx = fx, .what = backend, .show = show, .counts = batched};
+    rests += px->rest != NULL;
     uint32_t n = below(8) ? 1 + below(70) : RDN_BATCH_MAX - below(20);
     size_t stride = ir->events[0].size + 8 * below(3);
     uint8_t *rows = calloc(n, stride);
@@ -123,15 +126,17 @@ static void check_forced(void) {
         check(!force || strcmp(force, names[t]) || rules_by[t] >= sets / 4, "no rule was %s", names[t]);
     }
 }
-/* The set in `ir` on `backend` beside interp. */
-static void one_set(unsigned k, uint64_t event_seed) {
+/* The set in `ir` on `backend` beside interp; its batches as it has them, or as the form says. */
+static void one_set(unsigned k, uint64_t event_seed, struct batch_form *form) {
     struct rdn_program *pi, *px;
     struct rdn_frame *fi, *fx;
     redan_error err = {0};
-    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &pi, &err), "%s", err.text);
     rdn_selfcheck_us = k % 2 ? 500 : 0;                  /* every second set is compared here first, where a difference prints more */
-    int rc = rdn_program_open(ir, backend, &rdn_libc_mem, &px, &err);
+    if (form && !(px = batch_form_open(ir, backend, 500, form)))
+        return;
+    int rc = form ? 0 : rdn_program_open(ir, backend, &rdn_libc_mem, &px, &err);
     check(!rc, "set %u (seed %llu): %s %s", k, (unsigned long long)set_seed, err.id, err.text);
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &pi, &err), "%s", err.text);
     struct rdn_cell params[4];
     for (int i = 0; i < 4; i++)
         params[i] = ir->params[i].val;
@@ -157,7 +162,10 @@ static void one_set(unsigned k, uint64_t event_seed) {
     rdn_frame_close(fi);
     rdn_frame_close(fx);
     rdn_program_close(pi);
-    rdn_program_close(px);
+    if (form)
+        batch_form_close(form, px);
+    else
+        rdn_program_close(px);
 }
 
 #define EXEC(name, impl, doc) #name,
@@ -177,15 +185,20 @@ static void test_random(void **state) {
         uint64_t event_seed = fake_seed;
         for (unsigned b = 0; b < nusable; b++) {
             backend = usable[b];
-            one_set(k, event_seed);
+            one_set(k, event_seed, NULL);
         }
+        for (unsigned i = 0; i < BATCH_FORMS; i++)       /* beside machine code and beside tables */
+            one_set(k, event_seed, &batch_forms[i]);
         rdn_arena_fini(&arena);
     }
     print_message("%llu pairs, %llu fired, %llu undefined, %llu given back to interp\n", (unsigned long long)pairs, (unsigned long long)fired_total,
                   (unsigned long long)undef_total, (unsigned long long)tainted);
     print_message("batches: %llu events, %llu marked, %llu answers, %llu fired\n", (unsigned long long)batched.events, (unsigned long long)batched.marked,
                   (unsigned long long)batched.rules, (unsigned long long)batched.fired);
+    batch_forms_end();
+    print_message("%llu programs with a rest\n", (unsigned long long)rests);
     check_forced();
+    check(rests > sets, "too few sets of which a batch leaves something");
     check(fired_total > pairs / 20 && undef_total > pairs / 50 && fired_total + undef_total < pairs && tainted < pairs / 4 * 3, "the generator is one-sided");
 }
 
