@@ -69,8 +69,8 @@ struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *name, const
 
 static struct rdn_zyg *start(struct rdn_plugins *ps, struct rdn_wgroup *g) {
     struct rdn_zyg *y = rdn_zalloc(ps->mem, sizeof *y);
-    struct rdn_zygote_args a = { .program = ps->worker, .role = "python", .minor = RDN_PYTHON_MINOR, .site = ps->opt.python_site,
-                                 .preload = g->preload, .seed = ps->opt.seed, .ns = ps->probe.ns };
+    struct rdn_zygote_args a = { .program = ps->worker, .role = "python", .minor = ps->opt.python_minor ? ps->opt.python_minor : RDN_PYTHON_MINOR,
+                                 .site = ps->opt.python_site, .preload = g->preload, .seed = ps->opt.seed, .ns = ps->probe.ns };
     if (!y) {
         rdn_fail(&g->err, NOMEM, "", "zygote");
         return NULL;

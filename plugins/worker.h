@@ -76,6 +76,7 @@ struct rdn_plugins;                                  /* supervisor, zygotes, wor
 struct rdn_plugins_options {                         /* zero means the default everywhere */
     const struct rdn_mem *mem;                       /* NULL: libc */
     const char *worker_path;                         /* redan-worker; NULL: $REDAN_WORKER, beside this program, libexecdir */
+    const char *python_minor;                        /* "3.12": which redan-worker-python; NULL: the one of this build */
     const char *python_site;                         /* folder of site packages; NULL: the system's; "": none */
     uint64_t seed;                                   /* hash and random seed; 0: drawn. Journal it for replay */
     uint8_t  require_tier;                           /* lowest enum rdn_tier accepted; 0: container */

@@ -9,8 +9,9 @@ MAY = {
     'state': ('base', 'ir'), 'market': ('base',), 'pmu': ('base',), 'telemetry': ('base', 'pmu'), 'sandbox': ('base',),
     'plugins': ('base', 'sandbox'), 'include': (),
     'host': ('base', 'ir', 'dsl', 'jit', 'gpu', 'serve', 'state', 'market', 'pmu', 'telemetry', 'sandbox', 'plugins'),
-    'examples': (), 'python': (),
+    'examples': (),
 }
+MAY['python'] = (*MAY['host'], 'host')                   # the wheel's extension is a tool of this tree
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 
 

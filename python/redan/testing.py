@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins without a daemon: call them as the host does, here or in a confined worker; record, replay, and generate arguments.
+
+    h = Harness("fraud")                                # a folder with plugin.yaml, or a .py file
+    a = h.call("fraud_model", eur=[900.0], mcc=[7995], online=[True])
+    a.values, a.outcomes                                # [0.94], ["value"]
+
+A call never raises what the plugin raised: failure is an outcome, as in a rule. Needs NumPy."""
+import contextlib
+import importlib.util
+import io
+import os
+import pathlib
+import signal
+import sys
+import threading
+import traceback
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import _redan
+import redan
+
+from . import _author, _wire
+from ._errors import Error, translated
+from ._layout import Layout, Type
+from ._manifest import Manifest
+from ._wire import OUT, Answer, Arguments, Param
+
+__all__ = ["Harness", "Answers", "rows", "batch_equals_scalar", "replay", "record", "can_confine"]
+LOG_BYTES = 4096
+DEADLINE_MS = 50
+
+
+class Answers(Sequence[Any]):
+    """What a call came to, a row each. [i] is the value, or None where there is none; .outcomes says how each row ended, .outcome the worst
+    of them, .error what was raised, .log what was printed. .raw has the bytes that a rule would see."""
+
+    def __init__(self, type_: Type, answers: list[Answer], error: str = "", log: str = "") -> None:
+        self.type, self.raw = type_, tuple(a.raw if a.outcome == _wire.VALUE else None for a in answers)
+        self.outcomes = [_redan.OUTCOMES[a.outcome] for a in answers]
+        self.error, self.log = error, log
+        self.values = [None if r is None else _wire.value(type_, r) for r in self.raw]
+
+    @property
+    def outcome(self) -> str:
+        return max(self.outcomes, key=OUT.__getitem__, default="value")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.values[i]
+
+    def __eq__(self, other: object) -> bool:
+        """Bit for bit the same answers."""
+        return isinstance(other, Answers) and (self.outcomes, self.raw) == (other.outcomes, other.raw)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(v) if o == "value" else o for v, o in zip(self.values[:8], self.outcomes))
+        return f"<{len(self)} answers: {shown}{', …' if len(self) > 8 else ''}{'; ' + self.error if self.error else ''}>"
+
+
+@contextlib.contextmanager
+def _registry(functions: dict[str, Any], events: dict[str, type], state: dict[str, Any]) -> Iterator[None]:
+    """What @redan.plugin and @redan.event have marked so far, meanwhile: a process may load many plugins."""
+    mine: tuple[dict[str, Any], ...] = (redan._functions, redan._events, redan._state)
+    kept = [d.copy() for d in mine]
+    for d, new in zip(mine, (functions, events, state)):
+        d.clear()
+        d.update(new)
+    try:
+        yield
+    finally:
+        for d, was in zip(mine, kept):
+            d.clear()
+            d.update(was)
+
+
+class _Plugin:
+    """The author's file, loaded into this process with a registry of its own."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        with _registry({}, {}, {}), manifest.importable(), _knowing(manifest, 0, 1):
+            _load(manifest.entry)
+            self.functions, self.events, self.state = redan._functions.copy(), redan._events.copy(), redan._state.copy()
+
+    def signature(self, name: str) -> tuple[list[Param], Type]:
+        if name not in self.functions:
+            raise LookupError(f"R4323 no function '{name}' with @redan.plugin in {self.manifest.entry.name}; there is {', '.join(self.functions) or 'none'}")
+        params, (answer, _) = redan._signature(self.functions[name][0])
+        hints = typing.get_type_hints(self.functions[name][0], include_extras=True)
+        return [_param(n, kind, hints[n]) for n, kind in params], _wire.wire_type(_type(answer))
+
+
+def _type(kind: Any) -> Type:
+    if kind.base == "int" and kind.names:               # an IntEnum
+        return Type(f"enum({','.join(kind.names)})", "enum", members=kind.names)
+    return Type.parse(kind.text)
+
+
+def _param(name: str, kind: Any, hint: Any) -> Param:
+    if kind.base == "event":
+        inner = typing.get_args(hint)
+        layout = Layout.of_class(inner[0] if inner else hint)
+        return Param(name, Type(kind.text, "event"), layout)
+    return Param(name, _wire.wire_type(_type(kind)))
+
+
+def _load(path: pathlib.Path) -> Any:
+    name = path.stem if path.stem not in sys.modules else f"plugin_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Error(-9, "R4201", 0, 0, str(path), "no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+@contextlib.contextmanager
+def _knowing(manifest: Manifest, now_ns: int, seed: int) -> Iterator[None]:
+    """What redan.now, data and rng answer, meanwhile."""
+    c = _author._Call
+    kept = c.now_ns, c.seed, c.files, c.folder
+    c.now_ns, c.seed, c.files, c.folder = now_ns, seed, manifest.data, manifest.entry.parent
+    try:
+        yield
+    finally:
+        c.now_ns, c.seed, c.files, c.folder = kept
+
+
+@contextlib.contextmanager
+def _stopped_after(ms: float | None) -> Iterator[None]:
+    """Raises PluginTimeout in the author's code, as the worker's soft stop does; in the main thread only, where signals arrive."""
+    if ms is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise redan.PluginTimeout("the deadline has passed")
+    was = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, ms / 1000)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, was)
+
+
+def _said(e: BaseException, file: str) -> str:
+    """As the host writes it: ZeroDivisionError: division by zero (score.py:12 in score)."""
+    frames = [f for f in traceback.extract_tb(e.__traceback__) if pathlib.Path(f.filename).name == file]
+    place = f" ({file}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
+    return f"{type(e).__name__}: {e}{place}"
+
+
+class _Here:
+    """The function in this process."""
+
+    def __init__(self, plugin: _Plugin, name: str, ret: Type, config: dict[str, Any], deadline_ms: float | None) -> None:
+        (self.fn, self.batch), self.ret, self.file = plugin.functions[name], ret, plugin.manifest.entry.name
+        names = self.fn.__kwdefaults__ or {}
+        self.config = {k: v for k, v in config.items() if k in names}
+        self.deadline_ms = deadline_ms
+        self.manifest = plugin.manifest
+
+    def call(self, params: Sequence[Param], columns: Sequence[Any], n: int, now_ns: int, seed: int) -> tuple[list[Answer], str, str]:
+        args, log = Arguments(params, columns), io.StringIO()
+        self.error = ""
+        try:
+            with _knowing(self.manifest, now_ns, seed), contextlib.redirect_stdout(log), contextlib.redirect_stderr(log), _stopped_after(self.deadline_ms):
+                out = self._batch(args, n) if self.batch else self._rows(args, n)
+        except redan.PluginTimeout as e:
+            out = self._all("timeout", n, e)
+        except MemoryError as e:
+            out = self._all("memory", n, e)
+        finally:
+            args.live[0] = False
+        text = log.getvalue().encode("utf-8", "replace")[:LOG_BYTES].decode("utf-8", "ignore")
+        return out, self.error, text
+
+    def _all(self, outcome: str, n: int, e: BaseException) -> list[Answer]:
+        self.error = _said(e, self.file)
+        return [Answer(OUT[outcome]) for _ in range(n)]
+
+    def _batch(self, args: Arguments, n: int) -> list[Answer]:
+        try:
+            v = self.fn(*args.batch(), **self.config)
+            out = _wire.answers(self.ret, v, n)
+        except (Exception, SystemExit) as e:
+            if isinstance(e, MemoryError):
+                raise
+            return self._all("exception", n, e)
+        if out is None:
+            self.error = f"TypeError: {self.fn.__name__} returned {_length(v)} values for {n} rows ({type(v).__name__})"
+            return [Answer(_wire.BAD_VALUE) for _ in range(n)]
+        return out
+
+    def _rows(self, args: Arguments, n: int) -> list[Answer]:
+        out = []
+        for i in range(n):
+            try:
+                v = self.fn(*args.row(i), **self.config)
+                out.append(_wire.answer(self.ret, v))
+                if out[-1].outcome == _wire.BAD_VALUE:
+                    what = "text of the declared length" if self.ret.base == "str" else "a value of the declared type"
+                    self.error = f"TypeError: {self.fn.__name__} returned {type(v).__name__} in row {i}, expected {what}"
+            except (Exception, SystemExit) as e:
+                if isinstance(e, MemoryError):
+                    raise
+                self.error = _said(e, self.file)
+                out.append(Answer(_wire.EXCEPTION))
+        return out
+
+
+def _length(v: Any) -> int:
+    return len(v) if hasattr(v, "__len__") and not isinstance(v, (str, bytes)) else 1
+
+
+class _Confined:
+    """The function in a worker: another process without files, network, threads; with deadline and memory cap."""
+    zygotes: dict[tuple[str, ...], _redan.Workers] = {}  # by program and preloaded modules: all plugins of this process share them
+
+    def __init__(self, manifest: Manifest, name: str, params: Sequence[Param], ret: Type, deadline_ms: float | None, preload: Sequence[str] | None) -> None:
+        manifest.confinable()
+        self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload)
+        raw = tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params)
+        ms = deadline_ms or manifest.time_cap_ms or DEADLINE_MS
+        self.worker = translated(self.zygote.open)(name, str(manifest.entry), raw, _wire.raw_type(ret, None), int(ms * 1e6),
+                                                   int((manifest.time_cap_ms or max(ms, DEADLINE_MS)) * 1e6), manifest.mem_cap_mib, modules)
+        self.ret = ret
+
+    @classmethod
+    def zygote_for(cls, preload: Sequence[str]) -> tuple[_redan.Workers, tuple[str, ...]]:
+        """Modules on top of the standard ones; NumPy, where there is one, unless others are named."""
+        from ._find import worker
+        w = worker()
+        modules = tuple(preload) or (("numpy",) if w.site else ())
+        key = (str(w.program), w.minor, w.site or "", *modules)
+        if key not in cls.zygotes:
+            cls.zygotes[key] = translated(_redan.Workers)(str(w.program), w.minor, w.site)
+        return cls.zygotes[key], modules
+
+    def call(self, params: Sequence[Param], columns: Sequence[Any], n: int, now_ns: int, seed: int) -> tuple[list[Answer], str, str]:
+        flat = tuple(c.tobytes() for c in columns)
+        for _ in range(100):                            # a worker that is being replaced is back in milliseconds
+            _, outs, values = self.worker.call(flat, n, now_ns)
+            if set(outs) != {OUT["not_ready"]}:
+                break
+            self.worker.settle(20_000_000)
+        last = self.worker.settle(200_000_000) if max(outs) > _wire.UNDEFINED else 0
+        if last and set(outs) == {OUT["timeout"]}:      # it may still become `killed`
+            outs = bytes([last]) * n
+        size = self.ret.size
+        answers = [Answer(o, values[i * size:(i + 1) * size]) for i, o in enumerate(outs)]
+        status = self.worker.status()
+        return answers, status[1] if max(outs) > _wire.UNDEFINED else "", status[3]
+
+    @property
+    def violations(self) -> list[tuple[str, str]]:
+        """What the plugin asked the kernel for and may not have: (system call, place)."""
+        out: list[tuple[str, str]] = self.worker.status()[6]
+        return out
+
+
+def can_confine() -> str:
+    """"" when a plugin can be confined here, else the reason: no redan-worker for this Python (R4343), or no system-call filters (R4401)."""
+    try:
+        _Confined.zygote_for(())
+    except Error as e:
+        return str(e)
+    return ""
+
+
+class Harness:
+    """A plugin, called as the host calls it.
+
+    path: a folder with plugin.yaml, or a .py file. rules: a rule file that declares the functions; signatures are then those of the rules, and
+    compared. confined: in a real worker. config: values for tunables, before those of the manifest. deadline_ms: of a call; confined, the
+    default is 50 ms, in this process there is none. preload: confined, modules to import before confinement. record: a file that calls are added to, for replay."""
+
+    def __init__(self, path: str | os.PathLike[str], *, confined: bool = False, rules: str | os.PathLike[str] | None = None,
+                 config: dict[str, Any] | None = None, deadline_ms: float | None = None, seed: int = 1,
+                 preload: Sequence[str] | None = None, record: str | os.PathLike[str] | None = None) -> None:
+        self.manifest = Manifest.read(path)
+        self.confined, self.deadline_ms, self.seed = confined, deadline_ms, seed
+        self.config = {**self.manifest.config, **(config or {})}
+        self.record, self.preload = record, preload
+        self._syms = _wire.Interned()
+        self._plugin = _Plugin(self.manifest)
+        self._declared = _of_rules(rules) if rules is not None else {}
+        self._made: dict[str, _Here | _Confined] = {}
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return tuple(self._plugin.functions)
+
+    def signature(self, name: str) -> tuple[list[Param], Type]:
+        """Parameters and answer; of the rules if there are some, compared with the plugin's."""
+        mine = self._plugin.signature(name)
+        if name not in self._declared:
+            return mine
+        params, ret = self._declared[name]
+        with _registry(self._plugin.functions, self._plugin.events, {}):
+            redan._bind(name, [(p.name, _declared(p)) for p in params], (ret.text, ret.base, None))
+        return params, ret
+
+    def call(self, name: str, /, *, ts: int = 0, **columns: Any) -> Answers:
+        """Call a function with columns (lists or arrays of equal length; a single value stands for all rows). ts: what redan.now() answers."""
+        return self.call_with(name, columns, ts)
+
+    def call_with(self, name: str, columns: Mapping[str, Any], ts: int = 0) -> Answers:
+        """The same, the columns as one mapping: for parameters that Python cannot name, or are called ts."""
+        params, ret = self.signature(name)
+        cols, n, why = self._columns(params, columns)
+        if why:
+            return Answers(ret, [Answer(_wire.REFUSED) for _ in range(n)], why)
+        out = self.call_columns(name, cols, n, ts)
+        if self.record is not None:
+            from ._recorded import write
+            write(self.record, name, params, cols, ts, out)
+        return out
+
+    def call_columns(self, name: str, cols: Sequence[Any], n: int, ts: int) -> Answers:
+        """The same with columns as they lie in the request page."""
+        params, ret = self.signature(name)
+        if name not in self._made:
+            self._made[name] = (_Confined(self.manifest, name, params, ret, self.deadline_ms, self.preload) if self.confined else
+                                _Here(self._plugin, name, ret, self.config, self.deadline_ms))
+        answers: list[Answer] = []
+        error = log = ""
+        for at in range(0, n, _wire.MAX_ROWS):
+            part = [c[at:at + _wire.MAX_ROWS] for c in cols]
+            got, err, said = self._made[name].call(params, part, min(n - at, _wire.MAX_ROWS), ts, self.seed)
+            answers, error, log = answers + got, error or err, log + said
+        return Answers(ret, answers, error, log)
+
+    def _columns(self, params: Sequence[Param], given: Mapping[str, Any]) -> tuple[list[Any], int, str]:
+        """(columns, rows, why the host would not call)"""
+        names = [p.name for p in params]
+        for k in given:
+            if k not in names:
+                raise TypeError(f"no parameter '{k}'; there is {', '.join(names) or 'none'}")
+        for k in names:
+            if k not in given:
+                raise TypeError(f"column '{k}' is missing")
+        counts = {n for p in params if (n := _wire.rows_of(given[p.name], p)) is not None}
+        if len(counts) > 1:
+            raise ValueError(f"columns of different lengths: {', '.join(map(str, sorted(counts)))}")
+        n = counts.pop() if counts else 1
+        try:
+            return [_wire.column(p, given[p.name], n, self._syms) for p in params], n, ""
+        except _wire.TooLong as e:
+            return [], n, f"R4312 {e}"
+
+    def save(self) -> bytes | dict[str, Any] | None:
+        """What @redan.on_save answers; None without one."""
+        fn = self._plugin.state.get("save")
+        if fn is None:
+            return None
+        state: Any = fn()
+        import json
+        size = len(state) if isinstance(state, (bytes, bytearray)) else len(json.dumps(state, allow_nan=False).encode())
+        if not isinstance(state, (bytes, bytearray, dict)) or size > 1 << 20:
+            raise Error(-9, "R4326", 0, 0, self.manifest.entry.name, f"on_save answers bytes or a dict of at most 1 MiB, not {type(state).__name__} of {size}")
+        return bytes(state) if isinstance(state, bytearray) else state
+
+    def reload(self) -> "Harness":
+        """The file as it is now, as a new generation; state goes from on_save to on_load, and through JSON if it is a dict."""
+        import json
+        state = self.save()
+        self._plugin, self._made = _Plugin(self.manifest), {}
+        if state is not None and "load" in self._plugin.state:
+            self._plugin.state["load"](state if isinstance(state, bytes) else json.loads(json.dumps(state)))
+        return self
+
+    @property
+    def violations(self) -> list[tuple[str, str]]:
+        """Confined: what the plugin asked the kernel for and may not have: (system call, place)."""
+        return [v for f in self._made.values() if isinstance(f, _Confined) for v in f.violations]
+
+
+def _declared(p: Param) -> tuple[str, str, Any]:
+    fields = [(f.name, f.type.text + ("?" if f.bit >= 0 else "")) for f in p.layout.fields] if p.layout else None
+    return p.type.text, p.type.base, fields
+
+
+def _of_rules(path: str | os.PathLike[str]) -> dict[str, tuple[list[Param], Type]]:
+    """Signatures of the plugins that a rule file declares."""
+    from .engine import Engine, Event
+    engine = Engine()
+    file = pathlib.Path(path)
+    rules, _ = translated(engine._engine.compile)(file.name, file.read_bytes(), str(file.parent))
+    declared = rules.declared()
+    events = {e[0]: Event(e).layout for e in declared["events"]}
+    out = {}
+    for name, kernel, params, ret, _, _ in declared["calls"]:
+        if not kernel:
+            out[name] = [Param(n, _wire.wire_type(_of_raw(t)), events.get(t[0])) for n, t in params], _wire.wire_type(_of_raw(ret))
+    engine.close()
+    return out
+
+
+def _of_raw(t: tuple[Any, ...]) -> Type:
+    text, base, scale, n, dims, members = t
+    return Type(text, base, scale, n, dims, members)
+
+
+def rows(plugin: "str | os.PathLike[str] | Harness", name: str, **options: Any) -> Any:
+    """A hypothesis strategy for the columns of a function: @given(rows("fraud", "fraud_model")) def test(columns): h.call(NAME, **columns)."""
+    from ._strategies import columns
+    h = plugin if isinstance(plugin, Harness) else Harness(plugin)
+    return columns(h.signature(name)[0], **options)
+
+
+def batch_equals_scalar(plugin: "str | os.PathLike[str] | Harness", name: str, *, examples: int = 100, rows: int = 32) -> None:
+    """Any grouping of rows must give the same answers, because the host groups as it likes. AssertionError R4225 with the rows."""
+    from ._strategies import check_splits
+    check_splits(plugin if isinstance(plugin, Harness) else Harness(plugin), name, examples, rows)
+
+
+def record(plugin: "str | os.PathLike[str] | Harness", path: str | os.PathLike[str]) -> Harness:
+    """A harness whose calls are written to a file."""
+    h = plugin if isinstance(plugin, Harness) else Harness(plugin)
+    h.record = path
+    return h
+
+
+def replay(path: str | os.PathLike[str], name: str | None = None, plugin: "str | os.PathLike[str] | Harness | None" = None) -> int:
+    """Calls recorded in a file, made again and compared bit for bit; answers how many. AssertionError R4224 with the first difference."""
+    from ._recorded import again
+    h = plugin if isinstance(plugin, Harness) or plugin is None else Harness(plugin)
+    return again(pathlib.Path(path), name, h)
