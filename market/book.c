@@ -6,13 +6,13 @@
 
 #include "base/fault.h"
 
-int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far) {
+int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far, bool valid) {
     b->bytes = rdn_levels_bytes(window, far);
     void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return REDAN_E_NOMEM;
     b->memory = p;
-    b->valid = true;
+    b->valid = b->whole = valid;
     rdn_levels_init(&b->levels, p, window, far);
     return 0;
 }
@@ -39,8 +39,8 @@ static void note(struct step *s, uint8_t fault) {
 
 static void refuse(struct step *s, uint8_t fault) {
     note(s, fault);
-    if (s->all->policy[fault] == REDAN_POLICY_INVALID)
-        s->book->valid = false;
+    if (s->all->policy[fault] == REDAN_POLICY_INVALID || fault == REDAN_FAULT_SEQ_GAP)
+        s->book->valid = s->book->whole = false;
 }
 
 static bool px_ok(int64_t px) { return px <= RDN_PX_MAX && px >= -RDN_PX_MAX; }
@@ -182,6 +182,8 @@ static void set_level(struct step *s) {
 
 static void quote(struct step *s) {
     const redan_mevent *e = s->e;
+    if (s->book->by_levels)
+        return;
     if (!side_ok(e->side) || !px_ok(e->px_ticks)) {
         note(s, REDAN_FAULT_BAD_NUMBER);
     } else if (e->qty_lots < 0) {
@@ -198,6 +200,7 @@ static void clear(struct step *s) {
     s->book->live = 0;
     rdn_levels_clear(&s->book->levels, RDN_BID);
     rdn_levels_clear(&s->book->levels, RDN_ASK);
+    s->book->whole = true;
 }
 
 uint8_t rdn_book_apply(struct rdn_books *all, const redan_mevent *e) {
@@ -210,7 +213,11 @@ uint8_t rdn_book_apply(struct rdn_books *all, const redan_mevent *e) {
     case REDAN_MARKET_DELETE:  delete(&s); break;
     case REDAN_MARKET_MODIFY:  replace(&s, e->order_id); break;
     case REDAN_MARKET_REPLACE: replace(&s, e->other_id); break;
-    case REDAN_MARKET_LEVEL:   set_level(&s); break;
+    case REDAN_MARKET_LEVEL:
+        s.book->by_levels = true;
+        set_level(&s);
+        break;
+    case REDAN_MARKET_GAP:     refuse(&s, REDAN_FAULT_SEQ_GAP); break;
     case REDAN_MARKET_QUOTE:   quote(&s); break;
     case REDAN_MARKET_CLEAR:   clear(&s); break;
     case REDAN_MARKET_STATUS:
@@ -235,6 +242,8 @@ uint8_t rdn_book_publish(struct rdn_books *all, struct rdn_book *b, const redan_
     bool has_bid = rdn_levels_best(&b->levels, RDN_BID, &bid, &bid_qty), has_ask = rdn_levels_best(&b->levels, RDN_ASK, &ask, &ask_qty);
     uint32_t flags = (has_bid ? 0 : REDAN_BOOK_NO_BID) | (has_ask ? 0 : REDAN_BOOK_NO_ASK);
     uint8_t fault = 0;
+    if (e->flags & REDAN_MF_SNAPSHOT)
+        b->valid = b->whole;
     if (e->flags & REDAN_MF_AUCTION)
         flags |= REDAN_BOOK_AUCTION;
     if (has_bid && has_ask && bid >= ask) {

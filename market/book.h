@@ -25,7 +25,9 @@ struct rdn_book {
     struct rdn_levels levels;
     uint64_t events;
     uint32_t live;                                       /* orders */
-    bool valid, auction;
+    bool valid;
+    bool whole;                                          /* nothing has been missed since the book was last empty */
+    bool by_levels;                                      /* has depth: quotes of the best prices are for information */
     void *memory;                                        /* of the levels; NULL: instrument without a book */
     size_t bytes;
 };
@@ -36,7 +38,7 @@ struct rdn_books {
     uint8_t policy[REDAN_FAULTS];                        /* settled: never DEFAULT */
     uint64_t faults[REDAN_FAULTS];
 };
-int  rdn_book_open(struct rdn_book *, uint32_t window, uint32_t far);          /* NOMEM */
+int  rdn_book_open(struct rdn_book *, uint32_t window, uint32_t far, bool valid);          /* NOMEM */
 void rdn_book_close(struct rdn_book *);
 
 /* The instrument must be one of the books. The first fault of the event; all are counted. */

@@ -10,7 +10,8 @@
 #include "market/decimal.h"
 
 static const struct rdn_format formats[] = {
-#define FORMAT(name, prefix, by_instrument, unknown_id, doc) { #name, rdn_feed_##prefix, by_instrument, REDAN_POLICY_##unknown_id },
+#define FORMAT(name, prefix, by_instrument, unknown_id, snapshots, doc) \
+    { #name, rdn_feed_##prefix, by_instrument, REDAN_POLICY_##unknown_id, snapshots },
 #include "market/formats.def"
 #undef FORMAT
 };
@@ -69,6 +70,20 @@ static int settle(struct redan_feed *f, const redan_feed_options *o, redan_error
     return settle_policies(f, o, reterr);
 }
 
+static bool reserve(struct redan_feed *f, uint32_t max_orders) {
+    for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
+        f->names_mask = f->names_mask * 2 + 1;
+    f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
+    f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
+    f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
+    f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
+    if (f->format->snapshots)
+        f->syncs = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->syncs[0]);
+    return f->instruments && f->books.book && f->names && f->locates && (!f->format->snapshots || f->syncs) &&
+           (!f->format->snapshots || (rdn_events_open(&f->ready, RDN_READY_MAX) && rdn_events_open(&f->held, RDN_HELD_MAX))) &&
+           rdn_orders_open(&f->books.orders, max_orders, f->format->ids_by_instrument) == 0;
+}
+
 int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *reterr) {
     static const redan_feed_options standard = REDAN_FEED_OPTIONS_INIT;
     o = o ? o : &standard;
@@ -77,18 +92,10 @@ int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *
     struct redan_feed *f = rdn_zalloc(&rdn_libc_mem, sizeof *f);
     if (!f)
         return rdn_fail(reterr, NOMEM, "", "no memory for a feed");
+    rdn_json_init(&f->json, &rdn_libc_mem);
     int rc = settle(f, o, reterr);
-    if (rc == 0) {
-        f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
-        f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
-        for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
-            f->names_mask = f->names_mask * 2 + 1;
-        f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
-        f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
-        if (!f->instruments || !f->books.book || !f->names || !f->locates ||
-            rdn_orders_open(&f->books.orders, o->max_orders ? o->max_orders : 1u << 21, f->format->ids_by_instrument) < 0)
-            rc = rdn_fail(reterr, NOMEM, "", "no memory for %u instruments and their orders", f->max_instruments);
-    }
+    if (rc == 0 && !reserve(f, o->max_orders ? o->max_orders : 1u << 21))
+        rc = rdn_fail(reterr, NOMEM, "", "no memory for %u instruments and their orders", f->max_instruments);
     if (rc < 0) {
         redan_feed_close(f);
         return rc;
@@ -103,6 +110,10 @@ void redan_feed_close(redan_feed *f) {
     for (uint32_t i = 0; i < f->books.n; i++)
         rdn_book_close(&f->books.book[i]);
     rdn_orders_close(&f->books.orders);
+    rdn_events_close(&f->ready);
+    rdn_events_close(&f->held);
+    rdn_json_fini(&f->json);
+    rdn_free(&rdn_libc_mem, f->syncs, f->max_instruments * sizeof f->syncs[0]);
     rdn_free(&rdn_libc_mem, f->books.book, f->max_instruments * sizeof f->books.book[0]);
     rdn_free(&rdn_libc_mem, f->locates, RDN_LOCATES * sizeof f->locates[0]);
     rdn_free(&rdn_libc_mem, f->names, (f->names_mask + 1) * sizeof f->names[0]);
@@ -129,7 +140,9 @@ uint64_t rdn_feed_symbol_key(const char *symbol, size_t n) {
     uint64_t key = 0;
     while (n && symbol[n - 1] == ' ')
         n--;
-    memcpy(&key, symbol, n < sizeof key ? n : sizeof key);
+    if (n > sizeof key)
+        return rdn_fnv64(symbol, n);
+    memcpy(&key, symbol, n);
     return key;
 }
 
@@ -140,7 +153,7 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
         return rdn_fail(reterr, FULL, "", "%u instruments are all there can be", f->max_instruments);
     if (name->instrument)
         return rdn_fail(reterr, INVAL, "", "symbol or number of '%s' is there already", in->symbol);
-    if (rdn_book_open(b, f->books.window, f->books.far) < 0)
+    if (rdn_book_open(b, f->books.window, f->books.far, !f->format->snapshots) < 0)
         return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
     f->book_bytes += b->bytes;
     f->instruments[f->books.n] = *in;
@@ -232,14 +245,15 @@ size_t rdn_feed_line(struct redan_feed *f, const unsigned char *in, size_t len, 
 uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used) {
     const unsigned char *in = bytes;
     size_t used = 0;
-    uint32_t n = 0;
-    while (used < len && cap - n >= RDN_FEED_EVENTS && !f->dead) {
+    uint32_t n = rdn_events_take(&f->ready, out, cap);
+    while (!f->ready.n && used < len && cap - n >= RDN_FEED_EVENTS && !f->dead) {
         uint32_t got = 0;
         size_t step = f->format->decode(f, in + used, len - used, out + n, &got);
         if (!step)
             break;
         used += step;
         n += got;
+        n += rdn_events_take(&f->ready, out + n, cap - n);
     }
     if (f->dead)
         used = len;

@@ -8,7 +8,9 @@
  * No message is longer than RDN_FEED_MESSAGE: a line that does not end by then is skipped as SHORT_INPUT. */
 #ifndef RDN_FEED_H
 #define RDN_FEED_H
+#include "base/json_read.h"
 #include "market/book.h"
+#include "market/sync.h"
 
 enum { RDN_FEED_EVENTS = 16, RDN_LOCATES = 65536, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
 
@@ -23,6 +25,7 @@ struct rdn_format {
     size_t (*decode)(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
     bool ids_by_instrument;
     uint8_t unknown_id;                                 /* policy of UNKNOWN_ID when none is asked for */
+    bool snapshots;                                     /* a book is not valid before its first snapshot */
 };
 struct rdn_feed_name { uint64_t key; uint32_t instrument; };           /* instrument UINT32_MAX: free */
 struct redan_feed {
@@ -31,6 +34,9 @@ struct redan_feed {
     struct rdn_instrument *instruments;
     struct rdn_feed_name *names;                        /* what the input calls instruments; open addressing */
     uint32_t *locates;                                  /* short codes of the day: instrument + 1; 0: not told; UINT32_MAX: filtered */
+    struct rdn_sync *syncs;                             /* by instrument; formats with snapshots */
+    struct rdn_events ready, held;                      /* decoded and not yet taken; waiting for a snapshot */
+    struct rdn_json_reader json;
     uint32_t max_instruments, names_mask;
     int64_t auto_tick;                                  /* 10^-9; 0: none */
     bool skipping;                                      /* the rest of an endless line */
@@ -48,14 +54,14 @@ uint32_t rdn_feed_find(struct redan_feed *, uint64_t key, const char *symbol, si
 /* Short codes that the input itself gives out; a code nobody gave out is the number of an instrument. */
 void rdn_feed_locate(struct redan_feed *, uint16_t code, const char *symbol, size_t n);
 uint32_t rdn_feed_located(struct redan_feed *, uint16_t code);
-uint64_t rdn_feed_symbol_key(const char *symbol, size_t n);          /* without trailing spaces; at most 8 bytes count */
+uint64_t rdn_feed_symbol_key(const char *symbol, size_t n);          /* without trailing spaces; longer than 8 bytes: a hash */
 /* Whole ticks of a price with `scale` digits; false with the fault counted. */
 bool rdn_feed_px(struct redan_feed *, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret);
 /* The decoder of a format whose messages are lines: `convert` gets one without its end and answers how many events it made. */
 size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
                      uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));
 
-#define FORMAT(name, prefix, by_instrument, unknown_id, doc) \
+#define FORMAT(name, prefix, by_instrument, unknown_id, snapshots, doc) \
     size_t rdn_feed_##prefix(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
 #include "market/formats.def"
 #undef FORMAT

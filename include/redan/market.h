@@ -27,7 +27,7 @@ extern "C" {
   X(LEVEL, 'L', "a level holds qty; 0: none")      X(CLEAR, 'R', "the book is empty")                          \
   X(QUOTE, 'Q', "a side is one level; qty 0: none")  X(STATUS, 'S', "trading status")                          \
   X(TRADE, 'T', "a trade, for information")        X(FILL, 'F', "a fill notice, for information")              \
-  X(FAULT, 'Z', "a refused event, on the tape only")
+  X(GAP, 'G', "messages are missing: invalid until a snapshot")  X(FAULT, 'Z', "a refused event, on the tape only")
 enum {
 #define X(name, letter, text) REDAN_MARKET_##name = letter,
   REDAN_MARKET_ACTIONS(X)
@@ -98,7 +98,8 @@ REDAN_API int redan_feed_instrument(redan_feed *, const redan_instrument *, uint
 
 /* Reads whole messages out of `bytes` into at most `cap` events, of which the return value tells how many; *ret_used is what was
  * read. An incomplete tail stays unread and is no error: hand it in again in front of what follows, and at the end of a text with a
- * newline. Messages that are refused are counted and make no event. `cap` is at least 16. [lane] */
+ * newline. Messages that are refused are counted and make no event. One message may make more events than `cap`: call again with what is left, be it nothing, until
+ * the answer is 0. `cap` is at least 16. [lane] */
 REDAN_API uint32_t redan_feed_decode(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
 
 /* Symbol and number of instruments in order of their ids, those made by auto_tick among them. NULL after the last. [lane] */
@@ -110,7 +111,8 @@ REDAN_API uint32_t redan_feed_apply(redan_feed *, const redan_mevent *, uint32_t
 
 enum { REDAN_BOOK_VALID = 1, REDAN_BOOK_CROSSED = 2, REDAN_BOOK_LOCKED = 4, REDAN_BOOK_AUCTION = 8, REDAN_BOOK_HALTED = 16,
        REDAN_BOOK_NO_BID = 32, REDAN_BOOK_NO_ASK = 64 };
-/* Best prices as of the last event with LAST. An absent side is its flag and zeros. */
+/* Best prices as of the last event with LAST. An absent side is its flag and zeros. A book is VALID as long as nothing is known to be
+ * missing; where a format has snapshots it begins with the first of them, and after a gap with the next. */
 typedef struct redan_book_line_data {
   uint32_t seq;                                       /* even; changes with each publication */
   uint16_t flags, spare;                              /* REDAN_BOOK_* */
