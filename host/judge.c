@@ -18,8 +18,15 @@ static void keep_text(struct rdn_binding *b, struct rdn_cell *c) {
 
 static void read_window(void *ctx, uint32_t w, const struct rdn_key *key, bool prev, struct rdn_cell *ret) {
     struct rdn_binding *b = ctx;
+    int64_t word;
     if (prev && b->prev_gen[w] == b->gen) {
         *ret = b->prev[w];
+        return;
+    }
+    if (prev && rdn_exec_prev(b->frame, w, &word)) {
+        *ret = (struct rdn_cell){ .i = word };
+        if (b->rs->ir->windows[w].rtype->kind == RDN_K_DEC)
+            ret->d = word;
         return;
     }
     rdn_win_read(b->wins[w], key, rdn_frame_head(b->frame)->now, ret);
@@ -36,7 +43,17 @@ static bool in_calendar(void *ctx, uint32_t c, int64_t t) {
     return rdn_cal_open_at(b->rs->cals[c], t, &b->cal_spans[c]);
 }
 
-const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_asks, rdn_win_put };
+static void keep_prev(void *ctx, uint32_t w, const struct rdn_key *key) {
+    struct rdn_binding *b = ctx;
+    rdn_win_read(b->wins[w], key, rdn_frame_head(b->frame)->now, &b->prev[w]);
+    if (b->win_is[w] & RDN_WIN_IS_TEXT && !b->prev[w].cause) {
+        memcpy(b->prev_text[w], b->prev[w].t.p, b->prev[w].t.len);
+        b->prev[w].t.p = b->prev_text[w];
+    }
+    b->prev_gen[w] = b->gen;
+}
+
+const struct rdn_helpers rdn_lane_helpers = { read_window, read_table, in_list, in_calendar, rdn_dispatch_call, rdn_win_asks, rdn_win_put, rdn_win_skip, keep_prev };
 
 /* ---- windows ---- */
 static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint32_t event, const uint8_t *row) {
@@ -61,21 +78,12 @@ static void reset_windows(struct rdn_binding *b, const struct rdn_event *e, uint
     }
 }
 
-static void keep_prev(struct rdn_binding *b, uint32_t w, const struct rdn_key *key, int64_t now) {
-    rdn_win_read(b->wins[w], key, now, &b->prev[w]);
-    if (b->win_is[w] & RDN_WIN_IS_TEXT && !b->prev[w].cause) {
-        memcpy(b->prev_text[w], b->prev[w].t.p, b->prev[w].t.len);
-        b->prev[w].t.p = b->prev_text[w];
-    }
-    b->prev_gen[w] = b->gen;
-}
-
 static void update_window(struct rdn_binding *b, uint32_t w, int64_t now) {
     struct rdn_winput in;
     switch (rdn_exec_window(b->frame, w, &in)) {
     case RDN_ENTER:
         if (b->win_is[w] & RDN_WIN_IS_PREV)
-            keep_prev(b, w, in.key, now);
+            keep_prev(b, w, in.key);
         rdn_win_update(b->wins[w], in.key, now, &in.val, in.span);
         return;
     case RDN_ENTER_SKIP:

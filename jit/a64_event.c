@@ -116,18 +116,16 @@ static void emit_shared(struct a64_gen *g, rdn_pid p) {
     g->done[p] = 1;
     island(g);
 }
-/* OPERANDS computes the early ones, group 0 the others; who comes first finds none done. */
-static void emit_all_shared(struct a64_gen *g, bool early) {
+/* OPERANDS computes the early ones of its level, group 0 (level RDN_LEVELS) the others; what comes before is done. */
+static void emit_all_shared(struct a64_gen *g, uint32_t level) {
     for (uint32_t i = 0; i < g->pl->shared.n; i++) {
-        rdn_pid p = g->pl->shared.v[i];
-        bool is_early = a64_node(g, p)->flags & RDN_P_EARLY;
-        g->done[p] = is_early && !early;
+        const struct rdn_pnode *n = a64_node(g, g->pl->shared.v[i]);
+        g->done[g->pl->shared.v[i]] = (n->flags & RDN_P_EARLY) && n->level <= level;
     }
     for (uint32_t i = 0; i < g->pl->shared.n; i++) {
-        rdn_pid p = g->pl->shared.v[i];
-        bool is_early = a64_node(g, p)->flags & RDN_P_EARLY;
-        if (is_early == early)
-            emit_shared(g, p);
+        const struct rdn_pnode *n = a64_node(g, g->pl->shared.v[i]);
+        if (level < RDN_LEVELS ? rdn_emit_is_of(n, level) : !(n->flags & RDN_P_EARLY))
+            emit_shared(g, g->pl->shared.v[i]);
     }
 }
 
@@ -233,8 +231,8 @@ static void emit_sparse(struct a64_gen *g, const struct rdn_pgroup *gr) {
 }
 
 /* ---- functions ---- */
-/* OPERANDS: i is A64_NONE. */
-static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, uint32_t i) {
+/* level: of OPERANDS; RDN_LEVELS: group i. */
+static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, uint32_t level, uint32_t i) {
     while (a_pos(&g->b) & 63 && !g->b.full)
         a_word(&g->b, 0);                                /* udf: a trap */
     uint32_t at = a_pos(&g->b);
@@ -247,12 +245,12 @@ static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, ui
         a_mov_ri(&g->b, 19, 0);
     load_pins(g, gr, true);
     finite_test(g, gr);
-    if (!i || i == A64_NONE)
-        emit_all_shared(g, i == A64_NONE);
     if (!i)
+        emit_all_shared(g, level);
+    if (!i && level == RDN_LEVELS)
         emit_dense(g, gr);
     else
-        emit_sparse(g, gr);
+        emit_sparse(g, gr);                              /* OPERANDS has no conditions */
     load_pins(g, gr, false);
     rdn_mark(g->arena, &g->marks, a_pos(&g->b), RDN_MARK_LEAVE);
     a_leave(&g->b);
@@ -274,10 +272,11 @@ bool a64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     g->pin = rdn_new_n(arena, uint8_t, pl->nodes.n);
     g->done = rdn_new_n(arena, uint8_t, pl->nodes.n);
     *ret = (struct rdn_emitted){.groups = rdn_new_n(arena, uint32_t, n + 1)};
-    if (pl->items.n)
-        ret->operands = emit_function(g, &pl->operands, A64_NONE);
+    for (uint32_t level = 0; level < pl->levels; level++)
+        if (rdn_emit_any_of(pl, level))
+            ret->operands[level] = emit_function(g, &pl->operands[level], level, 0);
     for (uint32_t i = 0; i < n; i++)
-        ret->groups[i] = emit_function(g, &pl->groups.v[i], i);
+        ret->groups[i] = emit_function(g, &pl->groups.v[i], RDN_LEVELS, i);
     ret->low = g->pool_low & ~63u;
     ret->end = a_pos(&g->b);
     ret->marks = g->marks;

@@ -17,9 +17,17 @@ static inline void rdn_mark(struct rdn_arena *a, struct rdn_marks *m, uint32_t a
     rdn_push_val(a, &m->list, ((struct rdn_mark){at, rule}));
 }
 
-/* Offsets in the buffer, [low, end) is used; 0: no such function. keys: operands makes those of plan->steps->quick,
- * too; else C does. groups: one a group of the plan, in the arena. Marks ascend. */
-struct rdn_emitted { uint32_t low, end, operands, *groups; bool keys; struct rdn_marks marks; };
+/* Offsets in the buffer, [low, end) is used; 0: no such function. operands: by level. keys: operands[0] makes those of
+ * plan->steps->quick, too; else C does. groups: one a group of the plan, in the arena. Marks ascend. */
+struct rdn_emitted { uint32_t low, end, operands[RDN_LEVELS], *groups; bool keys; struct rdn_marks marks; };
+/* Has OPERANDS of this level a shared value to compute? */
+static inline bool rdn_emit_is_of(const struct rdn_pnode *n, uint32_t level) { return (n->flags & RDN_P_EARLY) && n->level == level + 1; }
+static inline bool rdn_emit_any_of(const struct rdn_plan *pl, uint32_t level) {
+    bool any = false;
+    for (uint32_t i = 0; i < pl->shared.n; i++)
+        any |= rdn_emit_is_of(&pl->nodes.v[pl->shared.v[i]], level);
+    return any;
+}
 struct rdn_emitter {
     size_t (*guess)(const struct rdn_plan *);            /* bytes that are usually enough */
     /* False: the buffer is too small. The arena keeps what only emission needs. */

@@ -32,10 +32,12 @@ struct rdn_helpers {
     bool (*incal)(void *lane, uint32_t calendar, int64_t now_ns);
     void (*call)(void *lane, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret);
         /* cause PLUGIN (or a kernel's) when there is neither answer nor default; span left alone */
-    /* Of windows in head.wins; NULL: the others do it. wasks reads many without prev (state/window.h); wput enters
-     * a value, of which the low word counts. */
+    /* Of windows in head.wins; NULL: the others do it. wasks reads many as they are (state/window.h); wput enters
+     * a value, of which the low word or the text counts; wskip counts one that cannot enter; wkeep keeps what prev will say. */
     uint64_t (*wasks)(struct rdn_win *const *, const struct rdn_ask *, const struct rdn_ask *end, uint8_t *block, int64_t now);
     void (*wput)(struct rdn_win *, const struct rdn_key *, int64_t now, const struct rdn_cell *val, int64_t span);
+    void (*wskip)(struct rdn_win *);
+    void (*wkeep)(void *lane, uint32_t window, const struct rdn_key *);
 };
 struct rdn_program;
 struct rdn_program_info {                                /* for reports: redan check, jit plan, swap */
@@ -111,9 +113,12 @@ struct rdn_winput { const struct rdn_key *key; struct rdn_cell val; int64_t span
 /* The key stays valid until the next call for the same window; the frame keeps one a window, so own-event reads reuse it. */
 enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_winput *ret);
 /* Enters the values of the event's observed (accepted) windows from number `from` of its list on, as rdn_exec_window and helpers.wput
- * would, and returns the number of the first one it leaves to the caller; the length of the list: none. Windows whose prev is read are
- * left, and all accepted ones where the value of some depends on a window. */
+ * would, and returns the number of the first one it leaves to the caller; the length of the list: none. All accepted ones are left
+ * where the value of some depends on a window. Called for the observed ones before any of them changes. */
 uint32_t rdn_exec_puts(struct rdn_frame *, bool accepted, uint32_t from);
+/* prev of a window that rdn_exec_puts has changed in this event, of its key there: the word that stands for it. False: it was not
+ * kept so: the lane's wkeep was asked, or the window has not changed. */
+bool rdn_exec_prev(const struct rdn_frame *, uint32_t window, int64_t *ret);
 static inline void rdn_exec_rules(struct rdn_frame *f, enum rdn_phase phase) {
     if (__builtin_expect(rdn_frame_head(f)->known != NULL, 0) && phase == RDN_EARLY)
         rdn_frame_take_known(f);

@@ -30,7 +30,8 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
     f->head.begin = p->impl->begin;
     f->head.rules = p->impl->rules;
     f->bits = rdn_zalloc(mem, 2 * f->words * sizeof *f->bits);
-    int rc = f->bits ? 0 : rdn_fail(reterr, NOMEM, "", "frame");
+    f->prevs = rdn_zalloc(mem, (p->ir->nwindows + 1) * sizeof *f->prevs);
+    int rc = f->bits && f->prevs ? 0 : rdn_fail(reterr, NOMEM, "", "frame");
     if (!rc) {
         f->head.fired = f->bits;
         f->head.undef = f->bits + f->words;
@@ -53,6 +54,7 @@ void rdn_frame_close(struct rdn_frame *f) {
         f->impl->frame_close(f);
     rdn_interp_frame_close(f);
     rdn_free(f->mem, f->bits, 2 * f->words * sizeof *f->bits);
+    rdn_free(f->mem, f->prevs, (f->prog->ir->nwindows + 1) * sizeof *f->prevs);
     rdn_free(f->mem, f, sizeof *f);
 }
 
@@ -108,6 +110,10 @@ void rdn_exec_begin_none(struct rdn_frame *f, int64_t now, int64_t ts) {
 }
 
 enum rdn_enter rdn_exec_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) { return f->impl->window(f, window, ret); }
+bool rdn_exec_prev(const struct rdn_frame *f, uint32_t window, int64_t *ret) {
+    *ret = f->prevs[window].word;
+    return f->prevs[window].seq == f->head.seq;
+}
 uint32_t rdn_exec_puts(struct rdn_frame *f, bool accepted, uint32_t from) { return f->impl->puts ? f->impl->puts(f, accepted, from) : from; }
 void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
 void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

@@ -29,6 +29,7 @@ struct rdn_program {
     struct rdn_program_info info;
 };
 
+struct rdn_prev_word { uint64_t seq; int64_t word; };    /* of the event `seq` */
 struct rdn_frame {
     struct rdn_frame_head head;                          /* first: the lane sees only this */
     const struct rdn_program *prog;
@@ -38,6 +39,7 @@ struct rdn_frame {
     const struct rdn_exec_impl *impl;                    /* prog's */
     uint64_t *bits;                                      /* backs head.fired, unless `rules` turns it elsewhere, and head.undef */
     uint32_t words;                                      /* of each, for the event with most rules */
+    struct rdn_prev_word *prevs;                         /* by window */
     struct rdn_interp_state *interp;
     void *x, *batch;                                     /* the executor's own: slots, taint bits, code; batch: for batches */
 };

@@ -46,36 +46,45 @@ bool rdn_load_field(const struct rdn_frame *f, uint32_t field, struct rdn_cell *
     c->cause = RDN_DEFINED;
     return true;
 }
-/* The value of item number `item`; false when it has none. */
-static inline bool item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) {
+/* Does an item have a value (RDN_SLOT_*)? */
+static inline uint8_t item_state(const struct rdn_run *r, uint32_t bit) {
+    if (!(r->taint[bit / 64] >> bit % 64 & 1))
+        return RDN_SLOT_VALUE;
+    return r->at->sure[bit / 64] >> bit % 64 & 1 ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
+}
+static inline uint8_t item_value(struct rdn_frame *f, uint32_t item, int64_t *ret) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    uint32_t bit = pl->nrules + item;
     rdn_need_inputs(f);
     *ret = *rdn_slot_at(r->block, pl->nodes.v[pl->items.v[item]].slot);
-    return !(r->taint[bit / 64] >> bit % 64 & 1);
+    return item_state(r, pl->nrules + item);
+}
+static inline uint8_t slot_value(struct rdn_frame *f, uint32_t slot, int64_t *ret) {
+    struct rdn_run *r = f->x;
+    rdn_need_inputs(f);
+    *ret = *rdn_slot_at(r->block, slot);
+    return r->at->states[slot];
 }
 
-/* The value of a leaf or item; false when it has none here. */
-static __attribute__((noinline)) bool operand_slow(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
+/* The value of a leaf, item or slot: RDN_SLOT_*. */
+static __attribute__((noinline)) uint8_t operand_slow(struct rdn_frame *f, rdn_pid p, struct rdn_cell *c) {
     const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[p];
+    uint8_t state = RDN_SLOT_VALUE;
     int64_t v;
+    c->cause = RDN_DEFINED;
     switch (n->op) {
-    case RDN_OP_FIELD: return rdn_load_field(f, n->aux, c);
-    case RDN_OP_PARAM: *c = f->head.params[n->aux]; return !c->cause;
+    case RDN_OP_FIELD: return rdn_load_field(f, n->aux, c) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
+    case RDN_OP_PARAM: *c = f->head.params[n->aux]; return c->cause ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE;
     case RDN_OP_NOW: v = f->head.now; break;
     case RDN_OP_TS: v = f->head.ts; break;
     case RDN_OP_CONST: v = n->lo; break;
-    default:
-        if (!item_value(f, n->gather, &v))
-            return false;
+    default: state = n->flags & RDN_P_SLOT ? slot_value(f, n->slot, &v) : item_value(f, n->gather, &v);
     }
     if (n->type == RDN_TY_D64)
         c->d = v;
     else
         c->i = v;
-    c->cause = RDN_DEFINED;
-    return true;
+    return state;
 }
 static inline int64_t key_word(const uint8_t *row, const struct rdn_keyword *w) {
     int64_t v = 0;
@@ -86,31 +95,35 @@ static inline int64_t key_word(const uint8_t *row, const struct rdn_keyword *w) 
     return v;
 }
 /* The same as a 64-bit word: integers, decimals that fit, bits of floats. SLOW ones are not asked for. */
-static inline bool operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
+static inline uint8_t operand_word(struct rdn_frame *f, const struct rdn_operand *o, int64_t *ret) {
     if (o->load == RDN_LOAD_ITEM)
         return item_value(f, o->at, ret);
+    if (o->load == RDN_LOAD_GATHER)
+        return slot_value(f, o->at, ret);
     *ret = rdn_row_word(f->head.row + o->at, o->load);
-    return true;
+    return RDN_SLOT_VALUE;
 }
-static inline bool operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
+static inline uint8_t operand(struct rdn_frame *f, const struct rdn_operand *o, bool wide, struct rdn_cell *c) {
     int64_t v;
     if (o->load == RDN_LOAD_SLOW)
         return operand_slow(f, o->pid, c);
-    bool good = operand_word(f, o, &v);
+    uint8_t state = operand_word(f, o, &v);
     c->i = v;
     if (wide)
         c->d = v;
     c->cause = RDN_DEFINED;
-    return good;
+    return state;
 }
 
-static void items_by_table(struct rdn_frame *f) {
+static void items_by_table(struct rdn_frame *f, uint32_t level) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    rdn_preds_run(r->ev->item_preds, &r->at->items, r->block, f->head.row, NULL, NULL);
+    const uint8_t *states = *rdn_run_flags(r) & RDN_BLOCK_TAINT ? r->at->states : NULL;
+    rdn_preds_run(r->ev->item_preds, &r->at->items, r->block, f->head.row, states, NULL);
     for (uint32_t i = 0; i < pl->items.n; i++) {
         uint32_t bit = pl->nrules + i;
-        if (rdn_preds_item(r->ev->item_preds, &r->at->items, i, rdn_slot_at(r->block, pl->nodes.v[pl->items.v[i]].slot)))
+        if (pl->nodes.v[pl->items.v[i]].level != level + 1 ||
+            rdn_preds_item(r->ev->item_preds, &r->at->items, i, rdn_slot_at(r->block, pl->nodes.v[pl->items.v[i]].slot)))
             continue;
         r->taint[bit / 64] |= 1ull << bit % 64;
         *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
@@ -125,16 +138,18 @@ static __attribute__((noinline)) uint8_t make_any_key(struct rdn_frame *f, const
     rdn_key_begin(key);
     for (; part < end; part++) {
         struct rdn_cell c;
+        uint8_t state;
         int64_t v;
         if (part->from.load == RDN_LOAD_SLOW) {
-            if (!operand_slow(f, part->from.pid, &c))
-                return RDN_SLOT_UNDEF;
-            rdn_key_add(key, part->type, &c);
+            state = operand_slow(f, part->from.pid, &c);
+            if (state == RDN_SLOT_VALUE)
+                rdn_key_add(key, part->type, &c);
         } else {
-            if (!operand_word(f, &part->from, &v))
-                return RDN_SLOT_ASK;
+            state = operand_word(f, &part->from, &v);
             key->w[key->words++] = (uint64_t)v;
         }
+        if (state != RDN_SLOT_VALUE)
+            return state;
     }
     rdn_key_end(key);
     return RDN_SLOT_VALUE;
@@ -149,16 +164,28 @@ static __attribute__((noinline)) void make_keys(struct rdn_run *r, const struct 
         key->hash = rdn_key_hash(key->w, k->words);
     }
 }
+static void run_turn(struct rdn_frame *f, const struct rdn_turn *t);
 void rdn_run_inputs(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_unit_event *ev = r->ev;
     r->inputs_done = true;
-    if (ev->operands)
-        rdn_run_native(f, ev->operands);
-    else if (ev->plan->items.n)
-        items_by_table(f);
-    if (!ev->native_keys)
-        make_keys(r, &ev->steps, f->head.row);
+    for (uint32_t level = 0; level < ev->plan->levels; level++) {
+        if (level)
+            run_turn(f, &ev->steps.turns[level]);
+        if (ev->operands[level])
+            rdn_run_native(f, ev->operands[level]);
+        else if (ev->item_preds)
+            items_by_table(f, level);
+        if (!level && !ev->native_keys)
+            make_keys(r, &ev->steps, f->head.row);
+    }
+}
+static inline bool is_present(const struct rdn_frame *f, uint64_t bits) {
+    uint64_t present;
+    if (!bits)
+        return true;
+    memcpy(&present, f->head.row + 8, sizeof present);
+    return (present & bits) == bits;
 }
 static inline struct rdn_key_memo *memo_of(struct rdn_key *key) { return (struct rdn_key_memo *)(void *)((uint8_t *)key - RDN_KEY_MEMO); }
 static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
@@ -167,7 +194,7 @@ static inline const struct rdn_key *key_of(struct rdn_frame *f, uint32_t k) {
     struct rdn_key *key = rdn_key_at(r->block, form->at);
     if (form->quick) {
         rdn_need_inputs(f);
-        return key;
+        return is_present(f, form->present) ? key : NULL;
     }
     struct rdn_key_memo *memo = memo_of(key);
     if (memo->gen != r->gen) {
@@ -212,8 +239,9 @@ static uint8_t read_row(struct rdn_frame *f, const struct rdn_gather *g, struct 
 /* The value that a list or calendar is asked about. */
 static uint8_t asked_value(struct rdn_frame *f, rdn_pid p, struct rdn_cell *x) {
     const struct rdn_pnode *n = &((struct rdn_run *)f->x)->ev->plan->nodes.v[p];
-    if (!operand_slow(f, p, x))
-        return rdn_pnode_leaf(n) ? RDN_SLOT_UNDEF : RDN_SLOT_ASK;
+    uint8_t state = operand_slow(f, p, x);
+    if (state != RDN_SLOT_VALUE)
+        return state;
     return n->type == RDN_TY_F64 && x->f != x->f ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE;
 }
 static uint8_t gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
@@ -245,12 +273,14 @@ static uint8_t answer_else(struct rdn_frame *f, const struct rdn_gather *g, uint
         c->i = good;
         return RDN_SLOT_VALUE;
     }
-    return good || operand_slow(f, g->els, c) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
+    return good ? RDN_SLOT_VALUE : operand_slow(f, g->els, c);
 }
 static void no_value(struct rdn_run *r, const struct rdn_gather *g, uint8_t state) {
     *rdn_slot_at(r->block, g->slot) = 0;
     r->at->states[g->slot] = state;
     rdn_taint_set(r, g->dep);
+    if (state == RDN_SLOT_UNDEF)
+        rdn_sure_set(r, g->dep);
 }
 static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last) {
     struct rdn_run *r = f->x;
@@ -283,7 +313,7 @@ static __attribute__((noinline)) uint64_t ask_each(struct rdn_frame *f, const st
     for (uint32_t i = 0; i < n; i++) {
         const struct rdn_gather *g = r->ev->steps.ask_of[a + i - r->ev->steps.asks];
         struct rdn_cell c;
-        f->helpers.wread(f->lane, a[i].window, rdn_key_at(r->block, a[i].key), false, &c);
+        f->helpers.wread(f->lane, a[i].window, rdn_key_at(r->block, a[i].key), g->kind == RDN_G_WPREV, &c);
         if (c.cause && a[i].has_els)
             c = (struct rdn_cell){.d = a[i].els};
         if (!c.cause && rdn_slot_store(r->block, g->slot, g->type, &c))
@@ -293,10 +323,10 @@ static __attribute__((noinline)) uint64_t ask_each(struct rdn_frame *f, const st
     }
     return none;
 }
-static inline void run_asks(struct rdn_frame *f, const struct rdn_steps *s) {
+static inline void run_asks(struct rdn_frame *f, const struct rdn_steps *s, const struct rdn_turn *t) {
     struct rdn_run *r = f->x;
-    for (uint32_t i = 0; i < s->nasks; i += 64) {
-        uint32_t n = s->nasks - i < 64 ? s->nasks - i : 64;
+    for (uint32_t i = t->ask, end = t->ask + t->nasks; i < end; i += 64) {
+        uint32_t n = end - i < 64 ? end - i : 64;
         uint64_t none = f->helpers.wasks ? f->helpers.wasks(f->head.wins, s->asks + i, s->asks + i + n, r->block, f->head.now)
                                          : ask_each(f, s->asks + i, n);
         for (; none; none &= none - 1) {
@@ -313,9 +343,9 @@ static __attribute__((noinline)) void no_column(struct rdn_run *r, const struct 
     else
         no_value(r, c->of, state);
 }
-static inline void run_rows(struct rdn_frame *f, const struct rdn_steps *s) {
+static inline void run_rows(struct rdn_frame *f, const struct rdn_steps *s, const struct rdn_turn *t) {
     struct rdn_run *r = f->x;
-    for (const struct rdn_rowread *row = s->rows, *end = row + s->nrows; row < end; row++) {
+    for (const struct rdn_rowread *row = s->rows + t->row, *end = row + t->nrows; row < end; row++) {
         const struct rdn_key *k = key_of(f, row->key);
         const struct rdn_cell *vals = k ? f->helpers.tread(f->lane, row->table, k) : NULL;
         for (const struct rdn_rowcolumn *c = s->columns + row->column, *last = c + row->columns; c < last; c++) {
@@ -327,14 +357,22 @@ static inline void run_rows(struct rdn_frame *f, const struct rdn_steps *s) {
         }
     }
 }
-void rdn_run_fills(struct rdn_frame *f) {
+static void run_turn(struct rdn_frame *f, const struct rdn_turn *t) {
     const struct rdn_steps *s = &((struct rdn_run *)f->x)->ev->steps;
     struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
-    rdn_need_inputs(f);
-    run_asks(f, s);
-    run_rows(f, s);
-    for (const struct rdn_fill *p = s->fills, *end = p + s->nfills; p < end; p++)
+    run_asks(f, s, t);
+    run_rows(f, s, t);
+    for (const struct rdn_fill *p = s->fills + t->fill, *end = p + t->nfills; p < end; p++)
         other_fill(f, p, &last);
+}
+void rdn_run_fills(struct rdn_frame *f) {
+    const struct rdn_run *r = f->x;
+    const struct rdn_steps *s = &r->ev->steps;
+    struct last_row last = {UINT32_MAX, UINT32_MAX, NULL};
+    rdn_need_inputs(f);
+    for (uint32_t i = s->prevs.ask; !r->prevs_done && i < s->prevs.ask + s->prevs.nasks; i++)
+        any_fill(f, s->ask_of[i], &last);
+    run_turn(f, &s->turns[0]);
 }
 
 void rdn_run_late(struct rdn_frame *f, const uint32_t *gathers, uint32_t n) {
@@ -349,65 +387,110 @@ void rdn_run_late(struct rdn_frame *f, const uint32_t *gathers, uint32_t n) {
 }
 
 /* ---- window inputs ---- */
-/* Quickly, or not at all: what is undefined, not storable or not planned goes to interp, which says what it is. */
-static bool fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, enum rdn_enter *how) {
+static enum rdn_enter not_there(uint8_t state, bool *ask) {
+    *ask |= state == RDN_SLOT_ASK;
+    return RDN_ENTER_SKIP;
+}
+/* As rdn_interp_window; *ask: what cannot be said here goes to interp. */
+static enum rdn_enter fast_window(struct rdn_frame *f, const struct rdn_winplan *wp, struct rdn_winput *ret, bool *ask) {
     struct rdn_cell c;
-    *how = RDN_ENTER;
-    if (wp->where.pid) {
-        if (!operand(f, &wp->where, false, &c))
-            return false;
-        if (!c.i) {
-            *how = RDN_ENTER_NOT;
-            return true;
-        }
-    }
+    uint8_t state = wp->where.pid ? operand(f, &wp->where, false, &c) : RDN_SLOT_VALUE;
+    if (state != RDN_SLOT_VALUE)
+        return not_there(state, ask);
+    if (wp->where.pid && !c.i)
+        return RDN_ENTER_NOT;
     ret->key = key_of(f, wp->key);
-    ret->val.i = 1;
-    ret->val.cause = RDN_DEFINED;
-    ret->span = 0;
-    if (!ret->key || (wp->value.pid && !operand(f, &wp->value, !wp->is_float, &ret->val)))
-        return false;
+    if (!ret->key)
+        return not_there(nothing_at(f->x, wp->key), ask);
+    ret->val = (struct rdn_cell){.i = 1};
+    state = wp->value.pid ? operand(f, &wp->value, !wp->is_float, &ret->val) : RDN_SLOT_VALUE;
+    if (state != RDN_SLOT_VALUE)
+        return not_there(state, ask);
     if (wp->is_float && !isfinite(ret->val.f))
-        return false;
-    if (wp->span.pid) {
-        if (!operand(f, &wp->span, false, &c))
-            return false;
-        ret->span = c.i;
-    }
-    return true;
+        return RDN_ENTER_SKIP;
+    state = wp->span.pid ? operand(f, &wp->span, false, &c) : RDN_SLOT_VALUE;
+    if (state != RDN_SLOT_VALUE)
+        return not_there(RDN_SLOT_ASK, ask);
+    ret->span = wp->span.pid ? c.i : 0;
+    return RDN_ENTER;
 }
 
 /* ---- quick windows ---- */
-static inline bool source(const struct rdn_run *r, const uint8_t *row, const struct rdn_source *s, int64_t *ret) {
-    if (s->load == RDN_LOAD_NONE) {
-        *ret = s->imm;
-    } else if (s->load == RDN_LOAD_ITEM) {
-        memcpy(ret, r->block + s->at, sizeof *ret);
-        return !(r->taint[s->bit / 64] >> s->bit % 64 & 1);
-    } else {
-        *ret = rdn_row_word(row + s->at, s->load);
+/* The low word of a value, or its text: RDN_SLOT_*. */
+static inline uint8_t source(const struct rdn_frame *f, const struct rdn_source *s, struct rdn_cell *ret) {
+    const struct rdn_run *r = f->x;
+    switch (s->load) {
+    case RDN_LOAD_NONE:
+        ret->i = s->imm;
+        return RDN_SLOT_VALUE;
+    case RDN_LOAD_ITEM:
+        memcpy(&ret->i, r->block + s->at, sizeof ret->i);
+        return item_state(r, s->bit);
+    case RDN_LOAD_GATHER:
+        memcpy(&ret->i, r->block + s->at, sizeof ret->i);
+        return r->at->states[s->bit];
+    case RDN_LOAD_TEXT:
+        ret->t.p = (const char *)f->head.row + s->at;
+        ret->t.len = (uint32_t)strnlen(ret->t.p, s->bit);
+        break;
+    default: ret->i = rdn_row_word(f->head.row + s->at, s->load);
     }
-    return true;
+    return is_present(f, s->present) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
 }
-/* False: something is undefined or cannot be stored, which is interp's to say. */
+/* What prev of the window will say is kept before it changes: the slot that holds it, or what the lane reads. */
+static void keep_prev(struct rdn_frame *f, const struct rdn_put *p, const struct rdn_key *key) {
+    const struct rdn_run *r = f->x;
+    if (r->prevs_done && p->slot != RDN_NO_DEP && !r->at->states[p->slot])
+        f->prevs[p->window] = (struct rdn_prev_word){f->head.seq, *rdn_slot_at(r->block, p->slot)};
+    else
+        f->helpers.wkeep(f->lane, p->window, key);
+}
+static inline bool skip(struct rdn_frame *f, const struct rdn_put *p, uint8_t state) {
+    if (state == RDN_SLOT_UNDEF)
+        f->helpers.wskip(f->head.wins[p->window]);
+    return state == RDN_SLOT_UNDEF;
+}
+/* False: something cannot be said here, or stored, which is interp's to say. */
 static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct rdn_put *p) {
     struct rdn_run *r = f->x;
-    int64_t where, span;
-    struct rdn_cell c;                                   /* the low word is all that a window takes */
-    if (!source(r, f->head.row, &p->where, &where))
-        return false;
-    if (!where)
+    struct rdn_key *key = rdn_key_at(r->block, p->key);
+    struct rdn_cell c, span;                             /* of a number the low word is all that a window takes */
+    uint8_t state = source(f, &p->where, &c);
+    if (state != RDN_SLOT_VALUE)
+        return skip(f, p, state);
+    if (!c.i)
         return true;
-    if (!source(r, f->head.row, &p->value, &c.i) || !source(r, f->head.row, &p->span, &span) || (p->is_float && !isfinite(c.f)))
+    state = is_present(f, p->present) ? source(f, &p->value, &c) : RDN_SLOT_UNDEF;
+    if (state == RDN_SLOT_VALUE && p->is_float && !isfinite(c.f))
+        state = RDN_SLOT_UNDEF;
+    if (state != RDN_SLOT_VALUE)
+        return skip(f, p, state);
+    if (source(f, &p->span, &span) != RDN_SLOT_VALUE)
         return false;
-    f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, span);
+    if (p->prev)
+        keep_prev(f, p, key);
+    f->helpers.wput(f->head.wins[p->window], key, f->head.now, &c, span.i);
     return true;
+}
+/* Before any window changes. */
+static inline void read_prevs(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_steps *s = &r->ev->steps;
+    if (s->prevs.nasks && !r->prevs_done)
+        run_asks(f, s, &s->prevs);
+    r->prevs_done = true;
 }
 uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
     const struct rdn_put *first = r->ev->steps.puts[accepted], *p = first + from;
-    if (p->how == RDN_PUT_SLOW || !f->helpers.wput || !rdn_native_alive(r))
+    if (!f->helpers.wput || !rdn_native_alive(r))
+        return from;
+    if (!accepted && !from) {
+        rdn_need_inputs(f);
+        read_prevs(f);
+    }
+    if (p->how == RDN_PUT_SLOW)
         return from;
     rdn_need_inputs(f);
     for (; p->how != RDN_PUT_SLOW; p++) {
@@ -425,9 +508,9 @@ enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_w
     struct rdn_run *r = f->x;
     rdn_run_need_start(f);
     const struct rdn_winplan *wp = r->ev->window[window];
-    enum rdn_enter how;
-    bool fast = wp && wp->how == RDN_WIN_FAST && rdn_native_alive(r) && fast_window(f, wp, ret, &how);
-    if (!fast) {
+    bool ask = !wp || wp->how != RDN_WIN_FAST || !rdn_native_alive(r);
+    enum rdn_enter how = ask ? RDN_ENTER_SKIP : fast_window(f, wp, ret, &ask);
+    if (ask) {
         r->counts.windows_interp++;
         how = rdn_interp_window(f, window, ret);
     }

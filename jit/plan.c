@@ -8,14 +8,34 @@
 #include "jit/faults.h"
 
 static struct rdn_pnode *at(struct rdn_plan *pl, rdn_pid p) { return &pl->nodes.v[p]; }
+static void mark(struct rdn_plan *, rdn_pid);
 
 /* ---- operands, keys, gathers, windows ---- */
+unsigned rdn_plan_level(struct rdn_plan *pl, rdn_pid p) {
+    const struct rdn_pnode n = *at(pl, p);
+    if (n.level)
+        return n.level - 1u;
+    bool gather = (n.flags & RDN_P_SLOT) && n.op != RDN_OP_PARAM;
+    unsigned most = n.op == RDN_OP_WREAD || n.op == RDN_OP_WPREV || n.op == RDN_OP_CALL || n.op == RDN_OP_SCORE ? RDN_LEVELS : 0;
+    uint32_t k;
+    const rdn_pid *args = rdn_pargs(pl, &n, &k);
+    for (uint32_t i = 0; i < k; i++) {
+        unsigned level = rdn_plan_level(pl, args[i]);
+        most = level > most ? level : most;
+    }
+    most += gather && most < RDN_LEVELS;
+    at(pl, p)->level = (uint8_t)(most + 1);
+    return most;
+}
+static bool is_slot(const struct rdn_pnode *n) { return (n->flags & RDN_P_SLOT) && !rdn_pnode_leaf(n); }
 bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
     struct rdn_pnode *n = at(pl, p);
     if (rdn_pnode_leaf(n))
         return n->op != RDN_OP_CONST || (n->flags & RDN_P_NATIVE);
-    if ((n->flags & (RDN_P_NATIVE | RDN_P_EVENT)) != (RDN_P_NATIVE | RDN_P_EVENT))
+    if (!(n->flags & (RDN_P_NATIVE | RDN_P_SLOT)) || rdn_plan_level(pl, p) >= RDN_LEVELS)
         return false;
+    if (n->flags & RDN_P_SLOT)
+        return true;
     for (uint32_t i = 0; i < pl->items.n; i++)
         if (pl->items.v[i] == p)
             return true;
@@ -23,6 +43,13 @@ bool rdn_plan_operand(struct rdn_plan *pl, rdn_pid p) {
     rdn_push_val(pl->grow, &pl->items, p);
     n->flags |= RDN_P_SHARED;
     return true;
+}
+/* Its gather, if it needs one and has none yet. */
+static void need_slot(struct rdn_plan *pl, rdn_pid p) {
+    if (!p || !is_slot(at(pl, p)))
+        return;
+    mark(pl, p);
+    pl->gathers.v[at(pl, p)->gather].inner = true;
 }
 
 struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *pl, rdn_pid p) {
@@ -35,8 +62,8 @@ struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *pl, rdn_pid p) {
             return o;
         o.load = f->size == 8 ? RDN_LOAD_64 : f->size == 1 ? RDN_LOAD_U8 : f->type->kind == RDN_K_DATE ? RDN_LOAD_I32 : RDN_LOAD_U32;
     } else if (!rdn_pnode_leaf(n) && p) {
-        o.load = RDN_LOAD_ITEM;
-        o.at = n->gather;
+        o.load = n->flags & RDN_P_SLOT ? RDN_LOAD_GATHER : RDN_LOAD_ITEM;
+        o.at = n->flags & RDN_P_SLOT ? n->slot : n->gather;
     }
     return o;
 }
@@ -54,6 +81,8 @@ static uint32_t key_plan(struct rdn_plan *pl, const rdn_pid *pids, const struct 
         if (same)
             return k;
     }
+    for (uint32_t i = 0; i < n; i++)
+        need_slot(pl, pids[i]);
     struct rdn_keyplan *k = rdn_push(pl->grow, &pl->keys);
     *k = (struct rdn_keyplan){.n = n, .at = pl->parts.n, .place = pl->key_bytes + RDN_KEY_MEMO};
     for (uint32_t i = 0; i < n; i++) {
@@ -92,7 +121,10 @@ static bool gather_fast(struct rdn_plan *pl, const struct rdn_pnode *n, struct r
         g->kind = n->op == RDN_OP_INLIST ? RDN_G_INLIST : RDN_G_INCAL;
         g->index = n->aux;
         g->operand = n->a;
-        return rdn_plan_operand(pl, n->a);
+        if (!rdn_plan_operand(pl, n->a))
+            return false;
+        need_slot(pl, n->a);
+        return true;
     default:
         return false;
     }
@@ -100,7 +132,7 @@ static bool gather_fast(struct rdn_plan *pl, const struct rdn_pnode *n, struct r
 
 void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
     struct rdn_pnode n = *at(pl, p);
-    const struct rdn_gather slow = {.kind = RDN_G_INTERP, .type = n.type, .slot = pl->nslots, .src = n.src, .dep = RDN_NO_DEP, .pid = p};
+    const struct rdn_gather slow = {.kind = RDN_G_INTERP, .type = n.type, .src = n.src, .dep = RDN_NO_DEP, .pid = p};
     struct rdn_gather g = slow;
     const struct rdn_pnode *inner = n.op == RDN_OP_COALESCE || n.op == RDN_OP_DEFINED ? at(pl, n.a) : NULL;
     bool fast;
@@ -119,7 +151,7 @@ void rdn_plan_gather(struct rdn_plan *pl, rdn_pid p) {
     }
     if (!fast)
         g = slow;
-    at(pl, p)->slot = pl->nslots++;
+    at(pl, p)->slot = g.slot = pl->nslots++;             /* those it needs have theirs by now, and stand before it */
     at(pl, p)->gather = pl->gathers.n;
     rdn_push_val(pl->grow, &pl->gathers, g);
 }
@@ -137,6 +169,8 @@ static void plan_window(struct rdn_plan *pl, struct rdn_copy *c, uint32_t w) {
     }
     if (!ok)
         wp.how = RDN_WIN_INTERP;
+    for (int i = 0; i < 3 && ok; i++)
+        need_slot(pl, parts[i]);
     wp.where = rdn_plan_operand_of(pl, parts[0]);
     wp.value = rdn_plan_operand_of(pl, parts[1]);
     wp.span = rdn_plan_operand_of(pl, parts[2]);
@@ -212,16 +246,59 @@ static void choose_shared(struct rdn_plan *pl, struct rdn_arena *tmp) {
     }
 }
 
+/* What items and windows need is made before the windows: shared values by OPERANDS, slots in the round of their level. */
+static void mark_early(struct rdn_plan *pl, rdn_pid p);
+static void early_key(struct rdn_plan *pl, uint32_t key) {
+    for (uint32_t i = 0; i < pl->keys.v[key].n; i++)
+        mark_early(pl, pl->parts.v[pl->keys.v[key].at + i].from.pid);
+}
+static void early_gather(struct rdn_plan *pl, rdn_pid p) {
+    struct rdn_gather *g = &pl->gathers.v[at(pl, p)->gather];
+    if (g->level)
+        return;
+    g->level = (uint8_t)rdn_plan_level(pl, p);
+    if (g->level >= pl->levels)
+        pl->levels = g->level + 1u;
+    if (g->kind == RDN_G_ROW)
+        early_key(pl, g->key);
+    else if (g->kind == RDN_G_INLIST || g->kind == RDN_G_INCAL)
+        mark_early(pl, g->operand);
+    if (g->has_else)
+        mark_early(pl, g->els);
+}
 static void mark_early(struct rdn_plan *pl, rdn_pid p) {
     struct rdn_pnode *n = at(pl, p);
-    if (n->flags & (RDN_P_SLOT | RDN_P_EARLY))
+    if (n->flags & RDN_P_EARLY)
         return;
+    if (n->flags & RDN_P_SLOT) {
+        if (n->op != RDN_OP_PARAM && n->uses)
+            early_gather(pl, p);
+        return;
+    }
     if (n->flags & RDN_P_SHARED)
         n->flags |= RDN_P_EARLY;
     uint32_t k;
     const rdn_pid *args = rdn_pargs(pl, n, &k);
     for (uint32_t i = 0; i < k; i++)
         mark_early(pl, args[i]);
+}
+static void mark_all_early(struct rdn_plan *pl) {
+    pl->levels = 1;
+    for (uint32_t i = 0; i < pl->items.n; i++) {
+        mark_early(pl, pl->items.v[i]);
+        if (rdn_plan_level(pl, pl->items.v[i]) >= pl->levels)
+            pl->levels = rdn_plan_level(pl, pl->items.v[i]) + 1;
+    }
+    for (uint32_t i = 0; i < pl->windows.n; i++) {
+        const struct rdn_winplan *wp = &pl->windows.v[i];
+        if (wp->how != RDN_WIN_FAST)
+            continue;
+        early_key(pl, wp->key);
+        const rdn_pid parts[3] = {wp->where.pid, wp->value.pid, wp->span.pid};
+        for (int k = 0; k < 3; k++)
+            if (parts[k])
+                mark_early(pl, parts[k]);
+    }
 }
 
 /* ---- dep sets ---- */
@@ -240,6 +317,63 @@ static void dep_walk(struct deps *d, rdn_pid p, uint32_t bit) {
     const rdn_pid *args = rdn_pargs(d->pl, n, &k);
     for (uint32_t i = 0; i < k; i++)
         dep_walk(d, args[i], bit);
+}
+
+/* Slots without which a value is undefined: those of all operands, but `and` and `or` need one that all of theirs need. */
+struct slots { RDN_VEC(rdn_pid) v; uint32_t *left; };    /* left: nodes that may still be looked at; fewer slots are no mistake */
+enum { STRICT_NODES = 256 };
+static void strict(struct rdn_plan *pl, struct rdn_arena *tmp, rdn_pid p, struct slots *ret);
+static void strict_junction(struct rdn_plan *pl, struct rdn_arena *tmp, const rdn_pid *args, uint32_t k, struct slots *ret) {
+    uint32_t from = ret->v.n, n;
+    strict(pl, tmp, args[0], ret);
+    for (uint32_t i = 1; i < k && ret->v.n > from; i++) {
+        struct slots other = {.left = ret->left};
+        strict(pl, tmp, args[i], &other);
+        for (n = from; n < ret->v.n;) {
+            uint32_t j = 0;
+            while (j < other.v.n && other.v.v[j] != ret->v.v[n])
+                j++;
+            if (j < other.v.n)
+                n++;
+            else
+                ret->v.v[n] = ret->v.v[--ret->v.n];
+        }
+    }
+}
+static void strict(struct rdn_plan *pl, struct rdn_arena *tmp, rdn_pid p, struct slots *ret) {
+    const struct rdn_pnode *n = at(pl, p);
+    uint32_t k;
+    if (!*ret->left)
+        return;
+    --*ret->left;
+    if (n->flags & RDN_P_SLOT) {
+        if (n->op != RDN_OP_PARAM)
+            rdn_push_val(tmp, &ret->v, p);
+        return;
+    }
+    const rdn_pid *args = rdn_pargs(pl, n, &k);
+    if (n->op == RDN_OP_AND || n->op == RDN_OP_OR) {
+        strict_junction(pl, tmp, args, k, ret);
+        return;
+    }
+    for (uint32_t i = 0; i < (n->op == RDN_OP_SEL ? 1 : k); i++)
+        strict(pl, tmp, args[i], ret);
+}
+static void sure_of(struct rdn_plan *pl, struct rdn_arena *tmp, rdn_pid root, uint32_t bit) {
+    uint32_t left = STRICT_NODES;
+    struct slots s = {.left = &left};
+    strict(pl, tmp, root, &s);
+    for (uint32_t i = 0; i < s.v.n; i++)
+        if (at(pl, s.v.v[i])->dep != RDN_NO_DEP)
+            pl->sure[(size_t)at(pl, s.v.v[i])->dep * pl->dep_words + bit / 64] |= 1ull << bit % 64;
+}
+static void sure_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
+    pl->sure = rdn_new_n(pl->arena, uint64_t, (size_t)pl->ndeps * pl->dep_words + 1);
+    for (uint32_t r = 0; r < pl->nrules; r++)
+        if (pl->rules[r].how != RDN_RULE_INTERP)
+            sure_of(pl, tmp, pl->rules[r].root, r);
+    for (uint32_t i = 0; i < pl->items.n; i++)
+        sure_of(pl, tmp, pl->items.v[i], pl->nrules + i);
 }
 
 static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
@@ -264,6 +398,8 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
     }
     for (uint32_t g = 0; g < pl->gathers.n; g++)
         pl->gathers.v[g].dep = at(pl, pl->gathers.v[g].pid)->dep;
+    if (pl->gathers.n)
+        sure_sets(pl, tmp);
 }
 
 /* ---- rules ---- */
@@ -324,11 +460,10 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
             if (drop_interp_slot(pl, pl->rules[i].root) || pl->nslots > RDN_PLAN_MAX_SLOTS - 64)
                 pl->rules[i].how = RDN_RULE_INTERP;
         }
-    for (uint32_t i = 0; i < pl->items.n; i++)           /* items may grow while gathers are added above, not here */
+    for (uint32_t i = 0; i < pl->items.n; i++)           /* and those that their gathers add */
         mark(pl, pl->items.v[i]);
     choose_shared(pl, tmp);
-    for (uint32_t i = 0; i < pl->items.n; i++)
-        mark_early(pl, pl->items.v[i]);
+    mark_all_early(pl);
     dep_sets(pl, tmp);
     struct rdn_choice ch = {.pl = pl, .tmp = tmp, .opt = opt};
     rdn_plan_choose(&ch);

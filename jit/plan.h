@@ -9,7 +9,8 @@
  * (dep sets, one bit a rule), and tainted rules are evaluated again by interp. So a plan may be pessimistic, never wrong.
  *
  * Values that window inputs and keys need besides plain fields are "items": native code computes them first (OPERANDS), and
- * they have taint bits of their own behind those of the rules. */
+ * they have taint bits of their own behind those of the rules. Where they need a look-up, C and native code take turns before the
+ * windows: a value stands at level L after L rounds of gathers; OPERANDS of level L computes the items of that level. */
 #ifndef RDN_PLAN_H
 #define RDN_PLAN_H
 #include "ir/ir.h"
@@ -30,6 +31,7 @@ enum {                                                   /* rdn_pnode.flags */
 };
 struct rdn_pnode {
     uint8_t op, type, scale;                             /* type: B1, I64, F64, D64 (any dec), else of no use to native code */
+    uint8_t level;                                       /* rdn_plan_level + 1, 0: not asked yet */
     uint16_t flags;
     uint32_t a, b, c, aux;                               /* as in ir.h; n-ary (and AND, OR): args[a .. a + b) */
     uint32_t src;                                        /* an IR node with this value, 0 for derived ones */
@@ -40,6 +42,7 @@ struct rdn_pnode {
     int64_t lo, hi;                                      /* integers, dec: range; CONST: the value; f64 CONST: its bits in lo */
 };
 #define RDN_NO_DEP UINT32_MAX
+#define RDN_LEVELS 4u                                    /* of values that stand before the windows; more are interp's */
 
 enum rdn_gather_kind {
     RDN_G_FIELD,                                         /* optional field `index` */
@@ -56,17 +59,19 @@ struct rdn_gather {
     rdn_pid pid;                                         /* the node whose slot it fills */
     rdn_pid operand, els;                                /* leaves or items */
     bool late;                                           /* only sparse groups need it: made when one of them runs */
+    uint8_t level;                                       /* made before the windows, in that round; 0: after them */
+    bool inner;                                          /* another gather needs it, or a window */
 };
 #define RDN_KEY_MEMO 16                                  /* bytes in front of each key in the block: gather.c's */
 struct rdn_keyplan {                                     /* one distinct tuple of key expressions */
     uint32_t n, at;                                      /* parts: plan->parts[at .. at + n) */
     uint32_t words, place;                               /* of the key; where it stands behind rdn_block_keys */
 };
-/* How C gets an operand without looking at its node. SLOW: through its node. */
-enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM,
-                RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL,     /* steps.h alone: nothing to load; 0; the first bytes of a word */
+/* How C gets an operand without looking at its node. SLOW: through its node. GATHER: a slot that a gather before the windows fills. */
+enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM, RDN_LOAD_GATHER,
+                RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL, RDN_LOAD_TEXT,   /* steps.h alone: nothing to load; 0; the first bytes of a word; a text */
                 RDN_LOAD_SLOT };                                 /* rdn_pword alone: of the block */
-struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; item: its number */
+struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; number of the item or slot */
 struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 
 enum rdn_win_how { RDN_WIN_INTERP, RDN_WIN_FAST };
@@ -152,7 +157,7 @@ struct rdn_plan {
     RDN_VEC(struct rdn_pcond) conds;
     RDN_VEC(struct rdn_pinput) inputs;
     RDN_VEC(struct rdn_pgroup) groups;                   /* none: no rule is native */
-    struct rdn_pgroup operands;                          /* no conditions; inputs of the items */
+    struct rdn_pgroup operands[RDN_LEVELS]; uint32_t levels;   /* no conditions; inputs of the items; levels in use, at least 1 */
     RDN_VEC(uint32_t) late;
     RDN_VEC(struct rdn_pindex) indexes;
     RDN_VEC(struct rdn_pladder) ladders;
@@ -161,6 +166,7 @@ struct rdn_plan {
     uint32_t out_words;                                  /* words, and those that only C reads */
     uint32_t nslots, ndeps, nhow[RDN_RULE_COUNT];        /* ndeps: dep sets; nhow: rules by technique */
     uint64_t *deps; uint32_t dep_words;                  /* ndeps sets of dep_words words: of taint */
+    uint64_t *sure;                                      /* the same, of rules and items that are undefined whenever the slot is; NULL: no gathers */
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
     uint32_t key_bytes;                                  /* of all keys in the block */
@@ -199,7 +205,9 @@ rdn_pid rdn_copy_not(struct rdn_copy *, rdn_pid);
 /* Gather step of a SLOT node that a root needs; adds keys and items. */
 void rdn_plan_gather(struct rdn_plan *, rdn_pid);
 void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);
-/* A leaf, or an item (added when it is native and depends on the event alone): can C read it before the windows? */
+/* How many rounds of gathers there are before the value stands; RDN_LEVELS: it is not there before the windows. */
+unsigned rdn_plan_level(struct rdn_plan *, rdn_pid);
+/* A leaf, an item (added when it is native and stands before the windows), or a slot that does: can C read it then? */
 bool rdn_plan_operand(struct rdn_plan *, rdn_pid);
 struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *, rdn_pid);   /* of what rdn_plan_operand let through */
 /* An emitter cannot compute the condition: whoever depends on it is left to interp. */

@@ -163,7 +163,7 @@ static void late_reads(struct rdn_choice *c) {
     for (uint32_t g = 0; g < pl->gathers.n; g++) {
         struct rdn_gather *ga = &pl->gathers.v[g];
         const uint64_t *users = pl->deps + (size_t)ga->dep * pl->dep_words;
-        bool late = c->costly[ga->pid] && ga->dep != RDN_NO_DEP && !c->count[ga->pid];
+        bool late = c->costly[ga->pid] && !ga->inner && ga->dep != RDN_NO_DEP && !c->count[ga->pid];
         for (uint32_t w = 0; late && w < pl->dep_words; w++)
             late = !(users[w] & ~behind[w]);
         ga->late = late;

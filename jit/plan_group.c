@@ -145,14 +145,15 @@ static void unshare(struct rdn_choice *c) {
 
 /* ---- inputs ---- */
 /* Values made before the group runs are read from their slots: `made` is a flag such nodes have, 0: there are none. */
-struct inputs { struct rdn_plan *pl; uint32_t *seen, *place, stamp, made; };   /* by node; place: in pl->inputs */
+struct inputs { struct rdn_plan *pl; uint32_t *seen, *place, stamp, made, level; };   /* by node; place: in pl->inputs */
 static void inputs_of(struct inputs *in, rdn_pid p) {
     struct rdn_plan *pl = in->pl;
     const struct rdn_pnode *n = rdn_pnode_at(pl, p);
     bool input = n->type == RDN_TY_F64 && ((n->flags & RDN_P_SLOT) || n->op == RDN_OP_FIELD), again = in->seen[p] == in->stamp;
     if (again && input)
         pl->inputs.v[in->place[p]].uses++;
-    if ((again && (input || (n->flags & RDN_P_SHARED))) || ((n->flags & in->made) && !input))
+    bool made = (n->flags & in->made & RDN_P_SHARED) || ((n->flags & RDN_P_EARLY) && n->level <= in->level);
+    if ((again && (input || (n->flags & RDN_P_SHARED))) || (made && !input))
         return;
     in->seen[p] = in->stamp;
     if (input) {
@@ -166,9 +167,10 @@ static void inputs_of(struct inputs *in, rdn_pid p) {
     for (uint32_t i = 0; i < k; i++)
         inputs_of(in, args[i]);
 }
-static void begin_inputs(struct inputs *in, struct rdn_pgroup *g, unsigned made) {
+static void begin_inputs(struct inputs *in, struct rdn_pgroup *g, unsigned made, uint32_t level) {
     in->stamp++;
     in->made = made;
+    in->level = level;
     g->input = in->pl->inputs.n;
 }
 /* Most used first: an insertion sort, since few stand in a wrong place. */
@@ -194,18 +196,21 @@ static void cond_inputs(struct inputs *in, const struct rdn_pgroup *g) {
     }
 }
 static void all_inputs(struct rdn_plan *pl, struct rdn_arena *tmp) {
-    struct inputs in = {pl, rdn_new_n(tmp, uint32_t, pl->nodes.n), rdn_new_n(tmp, uint32_t, pl->nodes.n), 0, 0};
+    struct inputs in = {.pl = pl, .seen = rdn_new_n(tmp, uint32_t, pl->nodes.n), .place = rdn_new_n(tmp, uint32_t, pl->nodes.n)};
     for (uint32_t g = 0; g < pl->groups.n; g++) {
-        begin_inputs(&in, &pl->groups.v[g], g ? RDN_P_SHARED : RDN_P_EARLY);
+        begin_inputs(&in, &pl->groups.v[g], g ? RDN_P_SHARED : 0, RDN_LEVELS);
         for (uint32_t i = 0; !g && i < pl->shared.n; i++)
             inputs_of(&in, pl->shared.v[i]);
         cond_inputs(&in, &pl->groups.v[g]);
         end_inputs(&in, &pl->groups.v[g]);
     }
-    begin_inputs(&in, &pl->operands, 0);
-    for (uint32_t i = 0; i < pl->items.n; i++)
-        inputs_of(&in, pl->items.v[i]);
-    end_inputs(&in, &pl->operands);
+    for (uint32_t level = 0; level < pl->levels; level++) {
+        begin_inputs(&in, &pl->operands[level], 0, level);
+        for (uint32_t i = 0; i < pl->items.n; i++)
+            if (rdn_plan_level(pl, pl->items.v[i]) == level)
+                inputs_of(&in, pl->items.v[i]);
+        end_inputs(&in, &pl->operands[level]);
+    }
 }
 
 /* Late gathers of a group: each slot that its conditions read. */

@@ -18,7 +18,8 @@ static void open_keys(uint8_t *block, const struct rdn_steps *s) {
 }
 static size_t preds_bytes(const struct rdn_preds *p) { return p ? round64(rdn_preds_bytes(p)) : 0; }
 static size_t event_bytes(const struct rdn_unit_event *ev) {
-    return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + round64(8 * (size_t)ev->plan->gathers.n) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
+    return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + round64(8 * ((size_t)ev->plan->gathers.n + ev->plan->dep_words)) +
+           preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
 }
 static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_pred_cells *ret) {
     if (p)
@@ -31,7 +32,8 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
     open_keys(p, &ev->steps);
     ret->states = p += rdn_block_bytes(pl);
     ret->late_gen = (uint64_t *)(void *)(p += round64(pl->nslots));
-    p += round64(8 * (size_t)pl->gathers.n);
+    ret->sure = ret->late_gen + pl->gathers.n;
+    p += round64(8 * ((size_t)pl->gathers.n + pl->dep_words));
     open_preds(ev->preds, &p, &ret->rules);
     open_preds(ev->item_preds, &p, &ret->items);
     return p;
@@ -187,11 +189,25 @@ static bool many_tainted(const struct rdn_run *r) {
         n += (unsigned)__builtin_popcountll(r->taint[w] & own_rules(pl, w));
     return n > most;
 }
+/* Rules that are undefined whatever else they read need nobody else. */
+static void take_sure(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    for (uint32_t w = 0; w < pl->words; w++) {
+        uint64_t sure = r->at->sure[w] & r->taint[w] & own_rules(pl, w);
+        r->taint[w] &= ~sure;
+        r->fired[w] &= ~sure;
+        f->head.undef[w] |= sure;
+        f->head.any_undef |= sure != 0;
+        r->counts.undef += (unsigned)__builtin_popcountll(sure);
+    }
+}
 static __attribute__((noinline)) void drain(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    rdn_run_late(f, r->ev->late, r->ev->nlate);          /* predicates ask every rule */
+    take_sure(f);
     if (many_tainted(r)) {
+        rdn_run_late(f, r->ev->late, r->ev->nlate);      /* predicates ask every rule */
         r->counts.passes++;
         rules_by_table(f, false);
         return;
@@ -235,6 +251,7 @@ static void late_rules(struct rdn_frame *f) {
 static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
     *rdn_run_flags(r) = 0;
     memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
+    memset(r->at->sure, 0, 8 * (size_t)r->ev->plan->dep_words);
     memset(r->at->states, 0, r->ev->plan->nslots);
 }
 static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev, struct rdn_block *b) {
@@ -245,7 +262,7 @@ static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev,
     r->block = b->p;
     r->taint = b->taint;
     r->fired = b->fired;
-    r->inputs_done = false;
+    r->inputs_done = r->prevs_done = false;
     memcpy(r->block + RDN_BLOCK_NOW, &f->head.now, 8);
 }
 static void turn_to_whole(struct rdn_frame *f) {

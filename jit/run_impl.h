@@ -10,8 +10,8 @@
 struct rdn_key_memo { uint64_t gen; uint8_t state; };
 _Static_assert(sizeof(struct rdn_key_memo) == RDN_KEY_MEMO, "place of a key");
 /* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT;
- * late_gen: by gather, the event a late one was made for. */
-struct rdn_block { uint8_t *p; uint64_t *taint, *fired; uint8_t *states; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
+ * sure: like taint, rules and items that are undefined for certain; late_gen: by gather, the event a late one was made for. */
+struct rdn_block { uint8_t *p; uint64_t *taint, *fired, *sure; uint8_t *states; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
 /* All that most events need, of one event type: group 0, when nothing comes before it, and nothing but sparse groups behind it unless
  * something is undefined. all NULL: there is more to do; code: the same, or NULL while the block has flags to clear. */
 struct rdn_quick { rdn_native *code, *all; uint8_t *block; uint64_t *fired; bool sparse; };
@@ -26,7 +26,7 @@ struct rdn_run {
     struct rdn_block *blocks, *rests, *at;               /* of all events; of their rests; of the one in work */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint64_t gen;                                        /* of the event in work */
-    bool inputs_done;
+    bool inputs_done, prevs_done;
     struct rdn_run_counts counts;
     void *memory; size_t bytes;
 };
@@ -44,6 +44,13 @@ static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {
     for (uint32_t w = 0; w < pl->dep_words; w++)
         t[w] |= pl->deps[(size_t)dep * pl->dep_words + w];
     *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
+}
+
+/* A slot has no value: rules and items that are undefined without it are known to be. */
+static inline void rdn_sure_set(struct rdn_run *r, uint32_t dep) {
+    const struct rdn_plan *pl = r->ev->plan;
+    for (uint32_t w = 0; dep != RDN_NO_DEP && w < pl->dep_words; w++)
+        r->at->sure[w] |= pl->sure[(size_t)dep * pl->dep_words + w];
 }
 
 static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->alive != 0; }

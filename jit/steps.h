@@ -3,18 +3,21 @@
  * and tables, values of windows. Made once from the plan of an event type; kept in the unit's arena. Private to jit/.
  *
  * Keys, slots and taint bits live in the event's block: `at` and `slot` are offsets from its start. A key is QUICK when all its
- * words are words of the row; the quick keys of an event are made together, before the first thing that needs one. */
+ * words are words of the row, and there unless a field among them is absent; the quick keys of an event are made together, before
+ * the first thing that needs one. */
 #ifndef RDN_STEPS_H
 #define RDN_STEPS_H
 #include "jit/plan.h"
 
 struct rdn_keyword { uint32_t at; uint8_t load, bytes; };    /* load: RDN_LOAD_*; bytes: of a TAIL */
 struct rdn_quickkey { uint32_t at, word, words; };       /* the key; its words: steps->words[word .. word + words) */
-struct rdn_keyform { uint32_t at; bool quick; };         /* by key of the plan */
-/* A word that is there before the windows change. */
-struct rdn_source { uint8_t load; uint32_t at, bit; int64_t imm; };    /* ITEM: its slot, its taint bit; NONE: imm */
-enum { RDN_PUT_SLOW, RDN_PUT_IMM, RDN_PUT_QUICK };       /* the lane's work; value and span are known and there is no where; all there is before */
-struct rdn_put { uint32_t window, key; uint8_t how; bool is_float; struct rdn_source where, value, span; };   /* where NONE: imm 1 */
+struct rdn_keyform { uint32_t at; bool quick; uint64_t present; };     /* by key of the plan; present: bits without which there is no quick key */
+/* A word that is there before the windows change. ITEM and SLOT: the word in the block, the taint bit, the number of the slot; NONE: imm;
+ * TEXT: `bit` bytes of the row. present: the bits without which it is undefined. */
+struct rdn_source { uint8_t load; uint32_t at, bit; int64_t imm; uint64_t present; };
+enum { RDN_PUT_SLOW, RDN_PUT_IMM, RDN_PUT_QUICK };       /* the lane's work; value and span are known, the key there and no where; all there is before */
+/* where NONE: imm 1. prev: somebody reads it, and it is kept; slot: where it stands by then, RDN_NO_DEP: nowhere. */
+struct rdn_put { uint32_t window, key; uint8_t how; bool is_float, prev; uint32_t slot; uint64_t present; struct rdn_source where, value, span; };
 struct rdn_rowread { uint32_t table, key, column, columns; };          /* steps->columns[column .. column + columns) */
 struct rdn_rowcolumn { uint32_t column, slot; bool wide, has_els; int64_t els; const struct rdn_gather *of; };
 
@@ -26,14 +29,17 @@ struct rdn_fill {
     const struct rdn_gather *of;
 };
 
+/* Ranges of the arrays below, in the order of the fields: what is made together. */
+struct rdn_turn { uint32_t ask, nasks, row, nrows, fill, nfills; };
 struct rdn_steps {
+    struct rdn_turn turns[RDN_LEVELS], prevs;            /* [0]: after the windows; [i]: round i before them; prev of windows, before they change */
     struct rdn_keyform *keys;
     struct rdn_quickkey *quick; uint32_t nquick;
     struct rdn_keyword *words;
-    struct rdn_ask *asks; const struct rdn_gather **ask_of; uint32_t nasks;    /* reads of windows at quick keys */
-    struct rdn_rowread *rows; uint32_t nrows;
+    struct rdn_ask *asks; const struct rdn_gather **ask_of;    /* reads of windows at quick keys that are always there */
+    struct rdn_rowread *rows;
     struct rdn_rowcolumn *columns;
-    struct rdn_fill *fills; uint32_t nfills;
+    struct rdn_fill *fills;
     struct rdn_put *puts[2];                             /* observed, accepted: as the event's lists; a SLOW one behind the last */
 };
 void rdn_steps_make(struct rdn_steps *, const struct rdn_plan *, struct rdn_arena *);

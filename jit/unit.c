@@ -111,7 +111,8 @@ static rdn_native *entry(const struct rdn_unit *u, const struct piece *p, uint32
 }
 
 static void enter(struct rdn_unit *u, struct rdn_unit_event *ev, const struct piece *p) {
-    ev->operands = entry(u, p, p->code.operands);
+    for (uint32_t level = 0; level < RDN_LEVELS; level++)
+        ev->operands[level] = entry(u, p, p->code.operands[level]);
     ev->native_keys = p->code.keys;
     ev->groups = rdn_new_n(&u->arena, rdn_native *, ev->plan->groups.n + 1);
     for (uint32_t g = 0; g < ev->plan->groups.n; g++)

@@ -17,8 +17,8 @@ typedef void rdn_native(void *block, const uint8_t *row);
 struct rdn_unit_event {
     struct rdn_plan *plan;
     struct rdn_steps steps;
-    rdn_native *operands, *rules;                        /* NULL: none; rules: group 0 */
-    bool native_keys;                                    /* operands makes the quick keys */
+    rdn_native *operands[RDN_LEVELS], *rules;            /* NULL: none; rules: group 0 */
+    bool native_keys;                                    /* operands[0] makes the quick keys */
     const struct rdn_preds *preds, *item_preds;          /* without native code instead of it; with it preds are for DRAIN. NULL: none */
     rdn_native **groups;                                 /* [i]: the plan's group i */
     enum { RDN_SPARSE_NONE, RDN_SPARSE_INDEX, RDN_SPARSE_MORE } sparse;   /* what there is behind group 0: nothing, indexes alone, more */

@@ -73,9 +73,10 @@ void rdn_unit_name_all(const struct rdn_unit *u, struct rdn_arena *tmp, uint32_t
 
 void rdn_unit_name(const struct rdn_unit *u, struct rdn_arena *tmp, uint32_t e, const struct rdn_emitted *em, const uint8_t *code) {
     uint32_t groups = u->events[e].plan->groups.n, n = 0;
-    struct rdn_named *v = rdn_new_n(tmp, struct rdn_named, groups + 1);
-    if (em->operands)
-        v[n++] = (struct rdn_named){u->is_rest ? "rest-operands" : "operands", 0, em->operands};
+    struct rdn_named *v = rdn_new_n(tmp, struct rdn_named, groups + RDN_LEVELS);
+    for (uint32_t level = 0; level < RDN_LEVELS; level++)
+        if (em->operands[level])
+            v[n++] = (struct rdn_named){u->is_rest ? "rest-operands" : "operands", level, em->operands[level]};
     for (uint32_t g = 0; g < groups; g++)
         v[n++] = (struct rdn_named){u->is_rest ? "rest" : "rules", g, em->groups[g]};
     rdn_unit_name_all(u, tmp, e, v, n, em, code);

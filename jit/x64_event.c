@@ -106,15 +106,20 @@ static void emit_shared(struct x64_gen *g, rdn_pid p) {
     g->no_cold = false;
     g->done[p] = 1;
 }
-static void emit_all_shared(struct x64_gen *g, bool early) {
-    for (uint32_t i = 0; i < g->pl->shared.n; i++)
-        if (!(x64_node(g, g->pl->shared.v[i])->flags & RDN_P_EARLY) == !early)
+/* Level RDN_LEVELS: those that group 0 computes. */
+static void emit_all_shared(struct x64_gen *g, uint32_t level) {
+    for (uint32_t i = 0; i < g->pl->shared.n; i++) {
+        const struct rdn_pnode *n = x64_node(g, g->pl->shared.v[i]);
+        if (level < RDN_LEVELS ? rdn_emit_is_of(n, level) : !(n->flags & RDN_P_EARLY))
             emit_shared(g, g->pl->shared.v[i]);
+    }
 }
-/* Before OPERANDS no shared value is there, before group 0 only the early ones. */
-static void set_done(struct x64_gen *g, bool none) {
-    for (uint32_t i = 0; i < g->pl->shared.n; i++)
-        g->done[g->pl->shared.v[i]] = !none && (x64_node(g, g->pl->shared.v[i])->flags & RDN_P_EARLY);
+/* Before OPERANDS the shared values of lower levels are there, before group 0 all early ones. */
+static void set_done(struct x64_gen *g, uint32_t level) {
+    for (uint32_t i = 0; i < g->pl->shared.n; i++) {
+        const struct rdn_pnode *n = x64_node(g, g->pl->shared.v[i]);
+        g->done[g->pl->shared.v[i]] = (n->flags & RDN_P_EARLY) && n->level <= level;
+    }
 }
 
 /* ---- inputs ---- */
@@ -281,17 +286,18 @@ static void end_function(struct x64_gen *g) {
     x_leave(&g->b);
     emit_stubs(g);
 }
-static uint32_t emit_operands(struct x64_gen *g) {
+static uint32_t emit_operands(struct x64_gen *g, uint32_t level) {
     uint32_t at, marks = g->marks.list.n;
     uint8_t *p = g->b.p;
     for (g->nscratch = SCRATCH_MIN;; g->nscratch = SCRATCH_MAX) {
         g->b.p = p;
         g->marks.list.n = marks;
-        set_done(g, true);
+        set_done(g, level);
         at = start_function(g, 64);
-        x64_keys(g);
-        finite_test(g, &g->pl->operands);
-        emit_all_shared(g, true);
+        if (!level)
+            x64_keys(g);
+        finite_test(g, &g->pl->operands[level]);
+        emit_all_shared(g, level);
         if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
             break;
     }
@@ -311,8 +317,8 @@ static uint32_t emit_group(struct x64_gen *g, uint32_t i) {
         if (i) {
             emit_sparse(g, gr);
         } else {
-            set_done(g, false);
-            emit_all_shared(g, false);
+            set_done(g, RDN_LEVELS);
+            emit_all_shared(g, RDN_LEVELS);
             emit_dense(g, gr);
         }
         drop_pins(g, gr);
@@ -343,8 +349,9 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     write_masks(g);
     *ret = (struct rdn_emitted){0};
     ret->keys = pl->steps->nquick > 0;
-    if (pl->items.n || ret->keys)
-        ret->operands = emit_operands(g);
+    for (uint32_t level = 0; level < pl->levels; level++)
+        if ((!level && ret->keys) || rdn_emit_any_of(pl, level))
+            ret->operands[level] = emit_operands(g, level);
     ret->groups = rdn_new_n(arena, uint32_t, pl->groups.n + 1);
     for (uint32_t i = 0; i < pl->groups.n; i++)
         ret->groups[i] = emit_group(g, i);

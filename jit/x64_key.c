@@ -16,7 +16,7 @@ static void load_word(struct x64_buf *b, unsigned d, const struct rdn_keyword *w
         x_mov_rm(b, d, x_at(X_RSI, (int32_t)(w->at + w->bytes) - 8));
         x_shr(b, d, 64 - 8u * w->bytes);
         return;
-    case RDN_LOAD_ZERO: case RDN_LOAD_NONE: case RDN_LOAD_SLOT: case RDN_LOAD_ITEM: case RDN_LOAD_SLOW: break;
+    case RDN_LOAD_ZERO: case RDN_LOAD_NONE: case RDN_LOAD_TEXT: case RDN_LOAD_SLOT: case RDN_LOAD_ITEM: case RDN_LOAD_GATHER: case RDN_LOAD_SLOW: break;
     }
     x_alu32_rr(b, X_XOR, d, d);
 }

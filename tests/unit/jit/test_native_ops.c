@@ -231,7 +231,7 @@ static void check_convention(const struct rdn_unit *u, const uint8_t *row, const
     size_t lens[2];
     uint8_t *block = guarded(rdn_block_bytes(ev->plan), &maps[0], &lens[0]), *own = guarded(ir->events[0].size, &maps[1], &lens[1]);
     memcpy(own, row, ir->events[0].size);
-    rdn_native *fs[2] = {ev->operands, ev->rules};
+    rdn_native *fs[2] = {ev->operands[0], ev->rules};
     for (unsigned i = 0; i < 2; i++) {
         struct probe p;
         if (!fs[i])
