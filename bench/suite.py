@@ -258,6 +258,13 @@ def windows(r):
     program('windows', 1000, *([] if r.tiny else [1000000]))(r)
 
 
+def sandbox(r):
+    """Confinement: starting, reloading, calling and killing workers; with NumPy on one core too."""
+    more = ['--rounds', 1] if r.tiny else []
+    for args in (['reload'],) if r.tiny else (['reload'], ['reload', '--numpy'], ['reload', '--numpy', '--one-core'], ['call'], ['kill'], ['lane']):
+        program('sandbox', *args, *more)(r)
+
+
 # ---- kernels ----
 KERNEL_PEER = ROOT / 'bench/peers/kernel_peer.py'
 EUROPEAN = (7.3451, 0.25)                                # Black and Scholes at expiry; many times the error of a million paths
@@ -309,5 +316,5 @@ def kernel_duel(r, own, p, player):
 
 
 BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
-           'cards': cards, 'keyed': keyed, 'windows': windows}
+           'cards': cards, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox}
 

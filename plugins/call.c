@@ -189,6 +189,14 @@ bool rdn_plugin_poll(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value 
     return look(l, atomic_load_explicit(&l->using, memory_order_relaxed), ret, outs, ret_out, rdn_mono_ns());
 }
 
+/* The worker wakes only a lane that says it waits; of answer and `waiting` one side sees the other's. */
+static void sleep_on(struct rdn_work *w, const _Atomic uint32_t *word, uint32_t seen, int64_t until) {
+    atomic_store(&w->req->waiting, 1u);
+    if (atomic_load(word) == seen)
+        rdn_futex_wait(word, seen, until);
+    atomic_store_explicit(&w->req->waiting, 0u, memory_order_relaxed);
+}
+
 enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs) {
     struct rdn_wlane *l = &p->lanes[lane];
     struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
@@ -203,7 +211,7 @@ enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn
             for (int i = 0; i < 32 && atomic_load_explicit(word, memory_order_relaxed) == seen; i++)
                 relax();
         else
-            rdn_futex_wait(word, seen, l->deadline_ns);
+            sleep_on(w, word, seen, l->deadline_ns);
         now = rdn_mono_ns();
     }
 }

@@ -149,7 +149,8 @@ static bool prepare(struct rdn_worker *w) {
     PyObject *np = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
     if (np)
         rdn_py.frombuffer = PyObject_GetAttrString(np, "frombuffer");
-    PyObject *r = PyObject_CallMethod(rdn_py.helper, "reseed", "K", (unsigned long long)w->req->seed);
+    PyObject *r = PyObject_CallMethod(rdn_py.helper, "reseed", "KO", (unsigned long long)w->req->seed,
+                                      rdn_py_random_seed(w->req->seed) ? Py_True : Py_False);
     Py_XDECREF(r);
     return rdn_py.view && r && (!np || rdn_py.frombuffer);
 }

@@ -4,7 +4,7 @@
  *   py_zygote.c   start, preload, freeze; the role table       py_module.c  the module _redan: log, data, now, soft stop
  *   py_load.c     compile, bind, prepare the columns           py_args.c    columns -> arguments
  *   py_answer.c   answers -> columns                           py_error.c   exceptions and places
- *   py_alloc.c    counts memory, for messages */
+ *   py_alloc.c    counts memory, for messages            py_random.c  seeds NumPy's legacy generator */
 #ifndef RDN_PY_ROLE_H
 #define RDN_PY_ROLE_H
 #define PY_SSIZE_T_CLEAN
@@ -51,6 +51,8 @@ PyObject *rdn_py_soft_stop(void);                       /* the SIGUSR1 handler *
 void rdn_py_alloc_hook(void);                           /* before the interpreter starts */
 void rdn_py_alloc_begin(void);                          /* in the worker: count from here */
 void rdn_py_alloc_report(struct rdn_res *);
+void rdn_py_random_find(void);                          /* zygote, after the preload */
+bool rdn_py_random_seed(uint64_t);                      /* worker; false: the generator was not found, NumPy has to do it */
 void rdn_py_load(struct rdn_worker *);
 void rdn_py_call(struct rdn_worker *);
 

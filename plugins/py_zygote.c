@@ -98,6 +98,7 @@ static unsigned start(const struct rdn_role_start *s) {
     if (!r)
         return fail_py(s, RDN_Z_WARM);
     Py_DECREF(r);
+    rdn_py_random_find();
     return 0;
 }
 

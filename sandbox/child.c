@@ -96,7 +96,10 @@ static int map_pages(const struct rdn_child_plan *p) {
     me.req = map(p->fds[0], me.req_bytes, PROT_READ);
     me.res = map(p->fds[1], me.res_bytes, PROT_READ | PROT_WRITE);
     me.load = map(p->fds[2], me.load_bytes, PROT_READ);
-    return me.req && me.res && me.load ? 0 : -errno;
+    if (!me.req || !me.res || !me.load)
+        return -errno;
+    bool ours = !memcmp(me.load->magic, RDN_LOAD_MAGIC, sizeof me.load->magic) && me.load->version == RDN_WIRE_VERSION;
+    return ours && me.load->total_bytes == me.load_bytes ? 0 : -EPROTO;
 }
 
 /* The death signal may have been set too late: then the other end of the pipe is already closed. */
@@ -207,8 +210,9 @@ static void begin(uint32_t seq) {
 static void answer(uint32_t seq) {
     atomic_store(&me.current, 0);
     me.res->t_end_ns = rdn_mono_ns();
-    atomic_store_explicit(&me.res->seq, seq, memory_order_release);
-    rdn_futex_wake(&me.res->seq);
+    atomic_store(&me.res->seq, seq);                    /* before waiting is read; the lane stores waiting before it reads seq again */
+    if (atomic_load(&me.req->waiting))
+        rdn_futex_wake(&me.res->seq);
 }
 
 static inline void relax(void) {
@@ -226,8 +230,8 @@ static uint32_t next_call(uint32_t seen) {
     uint32_t spin = rdn_load32(&me.req->spin_ns), seq;
     int64_t until = spin ? rdn_mono_ns() + (spin < 1000000 ? spin : 1000000) : 0;
     while (until && (seq = atomic_load_explicit(word, memory_order_acquire)) == seen) {
-        for (int i = 0; i < 32; i++)
-            relax();
+        for (int i = 0; i < 32 && atomic_load_explicit(word, memory_order_relaxed) == seen; i++)
+            relax();                                    /* a pause may take 40 ns */
         if (rdn_mono_ns() >= until)
             until = 0;
     }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RDN_WIRE_VERSION 1u
+#define RDN_WIRE_VERSION 2u
 #define RDN_LOAD_MAGIC "RDNLOAD1"
 #define RDN_CTL_MAGIC 0x314e4452u                      /* "RDN1" */
 enum {
@@ -30,7 +30,8 @@ enum rdn_row_status { RDN_ROW_VALUE, RDN_ROW_UNDEFINED, RDN_ROW_EXCEPTION, RDN_R
 struct rdn_req {
     _Atomic uint32_t seq;                               /* futex word: number of the newest call; 1 is the load */
     _Atomic uint32_t stop_seq;                          /* the call a soft stop is meant for */
-    uint32_t pad0[14];
+    _Atomic uint32_t waiting;                           /* 1: the lane waits on res.seq in futex, a wake is needed */
+    uint32_t pad0[13];
     uint32_t op, fn, nrows, flags;
     uint64_t call_id;
     int64_t  now_ns, deadline_ns;
@@ -104,7 +105,7 @@ struct rdn_ctl_report {                                 /* zygote or worker -> h
 };
 
 #define RDN_AT(T, m, o) _Static_assert(offsetof(struct T, m) == (o), #T "." #m)
-RDN_AT(rdn_req, stop_seq, 4);      RDN_AT(rdn_req, op, 64);         RDN_AT(rdn_req, fn, 68);        RDN_AT(rdn_req, nrows, 72);
+RDN_AT(rdn_req, stop_seq, 4);      RDN_AT(rdn_req, waiting, 8);     RDN_AT(rdn_req, op, 64);         RDN_AT(rdn_req, fn, 68);        RDN_AT(rdn_req, nrows, 72);
 RDN_AT(rdn_req, flags, 76);        RDN_AT(rdn_req, call_id, 80);    RDN_AT(rdn_req, now_ns, 88);    RDN_AT(rdn_req, deadline_ns, 96);
 RDN_AT(rdn_req, spin_ns, 104);     RDN_AT(rdn_req, trace, 112);     RDN_AT(rdn_req, lane, 140);     RDN_AT(rdn_req, seed, 144);
 RDN_AT(rdn_req, args, 4096);

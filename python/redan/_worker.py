@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in the zygote before confinement, and while a plugin is loaded. Not for plugin authors."""
+import os
+
+# The hooks that standard modules would run in a forked child make locks and generators anew. No lock is held at our fork, there is one
+# thread, and generators are reseeded for each worker; but the hooks write to two hundred pages, and each is copied.
+_register_at_fork = os.register_at_fork
+os.register_at_fork = lambda **_: None
+
 import gc
 import linecache
 import logging
-import os
 import random
 import sys
 from importlib.machinery import ModuleSpec
@@ -75,7 +81,10 @@ def preload(site, names):
     """Step 3: the standard modules, then the operator's list."""
     if site:
         sys.path.append(site)
-    for name in [*STANDARD, *names]:
+    for name in [*STANDARD, None, *names]:
+        if name is None:                                # what the operator adds may have its reasons
+            os.register_at_fork = _register_at_fork
+            continue
         __import__(name)
         for part in LAZY.get(name, ()):
             __import__(part)
@@ -115,10 +124,10 @@ def register(name, text):
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
 
 
-def reseed(seed):
+def reseed(seed, numpy_done):
     """fork copies the generators' state, and NumPy does not reseed its own: siblings would draw the same numbers."""
     random.seed(seed)
-    np = sys.modules.get("numpy")
+    np = None if numpy_done else sys.modules.get("numpy")
     if np is not None:
         np.random.seed([seed & 0xffffffff, seed >> 32])
 
