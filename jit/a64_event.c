@@ -143,16 +143,16 @@ static void load_pins(struct a64_gen *g, const struct rdn_pgroup *gr, bool on) {
     }
 }
 /* x - x is 0 for finite x and NaN for others: one sum and one jump for all inputs. */
-static void finite_test(struct a64_gen *g, const struct rdn_pgroup *gr) {
+static void finite_test(struct a64_gen *g, uint32_t input, uint32_t n) {
     struct a64_buf *b = &g->b;
-    for (uint32_t i = 0; i + rdn_fault(A64_FINITE_LAST) < gr->ninputs; i++) {
-        unsigned x = a64_f64(g, g->pl->inputs.v[gr->input + i].pid), d = i ? 7 : 6;
+    for (uint32_t i = 0; i + rdn_fault(A64_FINITE_LAST) < n; i++) {
+        unsigned x = a64_f64(g, g->pl->inputs.v[input + i].pid), d = i ? 7 : 6;
         a_fff(b, A_FSUB, d, x, x);
         if (i)
             a_fff(b, A_FADD, 6, 6, 7);
         a64_ffree(g, x);
     }
-    if (!gr->ninputs)
+    if (!n)
         return;
     struct a64_stub *s = rdn_push(g->arena, &g->stubs);
     *s = (struct a64_stub){.kind = A64_NONFINITE};
@@ -173,6 +173,7 @@ static bool emit_cond(struct a64_gen *g, const struct rdn_pcond *c, unsigned *re
     rdn_mark(g->arena, &g->marks, a_pos(&g->b), g->target_is_set || c->bit >= g->pl->nrules ? RDN_MARK_ALL : c->bit);
     for (uint32_t i = 0; i < c->njumps; i++)
         a64_skip_unless(g, v[i], skip);
+    finite_test(g, c->input, c->ninputs);
     *ret_reg = c->nclauses > c->njumps ? a64_all_of(g, v + c->njumps, c->nclauses - c->njumps) : A_ZR;
     if (settle(g, m))
         return true;
@@ -244,7 +245,7 @@ static uint32_t emit_function(struct a64_gen *g, const struct rdn_pgroup *gr, ui
     if (rdn_fault(A64_CALLEE_SAVED))
         a_mov_ri(&g->b, 19, 0);
     load_pins(g, gr, true);
-    finite_test(g, gr);
+    finite_test(g, gr->input, gr->ninputs);
     if (!i)
         emit_all_shared(g, level);
     if (!i && level == RDN_LEVELS)

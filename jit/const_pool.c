@@ -26,3 +26,7 @@ uint32_t rdn_pool_put(struct rdn_pool *p, uint8_t *base, uint32_t *low, uint64_t
     p->keys[k] = bits;
     return p->pos[k] = *low;
 }
+void rdn_pool_forget(struct rdn_pool *p) {
+    memset(p->pos, 0, p->cap * sizeof *p->pos);
+    p->n = 0;
+}

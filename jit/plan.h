@@ -94,14 +94,16 @@ struct rdn_pcond {                                       /* one output bit: all 
     uint32_t clause, nclauses;                           /* plan->clauses.v[clause .. clause + nclauses) */
     uint32_t njumps;                                     /* of the first so many: one that is false jumps over the rest */
     uint32_t dep;                                        /* whom it taints: this dep set; RDN_NO_DEP: the rule `bit` */
+    uint32_t input, ninputs;                             /* as of a group: what nothing else of it reads but the clauses behind the jumps */
 };
 struct rdn_pinput { rdn_pid pid; uint32_t uses; };
 /* Group 0 is dense: it computes the shared values OPERANDS leaves, then stores every output word, 0 where no condition stands.
  * The others are sparse: run after group 0 and only when C has found that what their conditions leave out holds, they OR
- * single bits. Each tests its own inputs for being finite (RDN_BLOCK_NONFINITE). */
+ * single bits. Each tests its own inputs for being finite (RDN_BLOCK_NONFINITE): those that are read whatever the jumps do when it
+ * begins, those of one condition behind its jumps. */
 struct rdn_pgroup {
     uint32_t cond, nconds;                               /* plan->conds.v[cond ..], by bit */
-    uint32_t input, ninputs;                             /* plan->inputs.v[input ..]: f64 fields and slots it reads, most used first */
+    uint32_t input, ninputs;                             /* plan->inputs.v[input ..]: f64 fields and slots it always reads, most used first */
     uint32_t late, nlate;                                /* plan->late.v[late ..]: gathers it needs that are not made before */
 };
 

@@ -144,12 +144,15 @@ static void unshare(struct rdn_choice *c) {
 }
 
 /* ---- inputs ---- */
-/* Values made before the group runs are read from their slots: `made` is a flag such nodes have, 0: there are none. */
-struct inputs { struct rdn_plan *pl; uint32_t *seen, *place, stamp, made, level; };   /* by node; place: in pl->inputs */
+/* Values made before the group runs are read from their slots: `made` is a flag such nodes have, 0: there are none. What has the stamp
+ * `always` is an input of the group. */
+struct inputs { struct rdn_plan *pl; uint32_t *seen, *place, stamp, always, made, level; };   /* by node; place: in pl->inputs */
 static void inputs_of(struct inputs *in, rdn_pid p) {
     struct rdn_plan *pl = in->pl;
     const struct rdn_pnode *n = rdn_pnode_at(pl, p);
     bool input = n->type == RDN_TY_F64 && ((n->flags & RDN_P_SLOT) || n->op == RDN_OP_FIELD), again = in->seen[p] == in->stamp;
+    if (in->stamp != in->always && in->seen[p] == in->always)
+        return;
     if (again && input)
         pl->inputs.v[in->place[p]].uses++;
     bool made = (n->flags & in->made & RDN_P_SHARED) || ((n->flags & RDN_P_EARLY) && n->level <= in->level);
@@ -168,7 +171,7 @@ static void inputs_of(struct inputs *in, rdn_pid p) {
         inputs_of(in, args[i]);
 }
 static void begin_inputs(struct inputs *in, struct rdn_pgroup *g, unsigned made, uint32_t level) {
-    in->stamp++;
+    in->always = ++in->stamp;
     in->made = made;
     in->level = level;
     g->input = in->pl->inputs.n;
@@ -191,8 +194,21 @@ static void cond_inputs(struct inputs *in, const struct rdn_pgroup *g) {
     const struct rdn_plan *pl = in->pl;
     for (uint32_t i = 0; i < g->nconds; i++) {
         const struct rdn_pcond *c = &pl->conds.v[g->cond + i];
-        for (uint32_t k = 0; k < c->nclauses; k++)
+        for (uint32_t k = 0; k < (c->njumps ? c->njumps : c->nclauses); k++)
             inputs_of(in, pl->clauses.v[c->clause + k]);
+    }
+}
+static void inputs_behind_jumps(struct inputs *in, const struct rdn_pgroup *g) {
+    const struct rdn_plan *pl = in->pl;
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        struct rdn_pcond *c = &pl->conds.v[g->cond + i];
+        if (!c->njumps)
+            continue;
+        in->stamp++;
+        c->input = pl->inputs.n;
+        for (uint32_t k = c->njumps; k < c->nclauses; k++)
+            inputs_of(in, pl->clauses.v[c->clause + k]);
+        c->ninputs = pl->inputs.n - c->input;
     }
 }
 static void all_inputs(struct rdn_plan *pl, struct rdn_arena *tmp) {
@@ -203,6 +219,7 @@ static void all_inputs(struct rdn_plan *pl, struct rdn_arena *tmp) {
             inputs_of(&in, pl->shared.v[i]);
         cond_inputs(&in, &pl->groups.v[g]);
         end_inputs(&in, &pl->groups.v[g]);
+        inputs_behind_jumps(&in, &pl->groups.v[g]);
     }
     for (uint32_t level = 0; level < pl->levels; level++) {
         begin_inputs(&in, &pl->operands[level], 0, level);

@@ -72,6 +72,8 @@ static unsigned float_cmp(struct x64_gen *g, rdn_pid p) {
     unsigned d = l.owned ? l.reg : r.owned ? r.reg : x64_xmm(g);
     if (mem)
         x_vcmpsd_rm(&g->b, x64_float_pred(n->op, swapped), d, l.reg, m);
+    else if (r.reg > 7 && l.reg < 8)                     /* a byte shorter */
+        x_vcmpsd_rr(&g->b, x64_float_pred(n->op, !swapped), d, r.reg, l.reg);
     else
         x_vcmpsd_rr(&g->b, x64_float_pred(n->op, swapped), d, l.reg, r.reg);
     if (l.owned && r.owned)

@@ -159,6 +159,7 @@ static inline void x_setcc(struct x64_buf *b, enum x_cc cc, unsigned r) {
     x_b(b, 0x0f); x_b(b, 0x90u | cc); x_modr(b, 0, r);
 }
 static inline void x_cmov(struct x64_buf *b, enum x_cc cc, unsigned d, unsigned s) { x_start(b); x_rex(b, 1, d, s >> 3); x_b(b, 0x0f); x_b(b, 0x40u | (cc ^ rdn_fault(ENC_CMOV_CC))); x_modr(b, d, s); }
+static inline void x_lea_rm(struct x64_buf *b, unsigned d, struct x64_mem m) { x_start(b); x_rex(b, 1, d, x_bbit(m)); x_b(b, 0x8d); x_modm(b, d, m, 0); }
 /* lea d, [base + (index << shift)]; base is not rbp or r13 */
 static inline void x_lea_scaled(struct x64_buf *b, unsigned d, unsigned base, unsigned index, unsigned shift) {
     x_start(b);
@@ -199,6 +200,12 @@ static inline void x_varith_rr(struct x64_buf *b, enum x_sse op, unsigned d, uns
 static inline void x_varith_rm(struct x64_buf *b, enum x_sse op, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, 3, op, d, l, m); }
 static inline void x_vbits_rr(struct x64_buf *b, enum x_bits op, unsigned d, unsigned l, unsigned r) { x_v_rr(b, 1, op, d, l, r); }
 static inline void x_vbits_rm(struct x64_buf *b, enum x_bits op, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, rdn_fault(ENC_VEX_L) ? 5 : 1, op, d, l, m); }
+static inline void x_vmulpd_rm(struct x64_buf *b, unsigned d, unsigned l, struct x64_mem m) { x_v_rm(b, 1, 0x59, d, l, m); }
+static inline void x_vunpckhpd_rr(struct x64_buf *b, unsigned d, unsigned l, unsigned r) { x_v_rr(b, 1, 0x15, d, l, r); }
+/* d += l * [m], of one double or two */
+static inline void x_vfma_rm(struct x64_buf *b, bool two, unsigned d, unsigned l, struct x64_mem m) {
+    x_vex(b, 2, 1, 1, d, l, x_bbit(m)); x_b(b, two ? 0xb8 : 0xb9); x_modm(b, d, m, 0);
+}
 static inline void x_vsqrtsd_rr(struct x64_buf *b, unsigned d, unsigned v, unsigned s) { x_v_rr(b, 3, 0x51, d, v, s); }
 static inline void x_vucomisd_rr(struct x64_buf *b, unsigned l, unsigned r) { x_v_rr(b, 1, 0x2e, l, 0, r); }
 static inline void x_vucomisd_rm(struct x64_buf *b, unsigned l, struct x64_mem m) { x_v_rm(b, 1, 0x2e, l, 0, m); }

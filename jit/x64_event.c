@@ -6,7 +6,7 @@
 #include "jit/steps.h"
 #include "jit/x64_gen.h"
 
-enum { POOL_SPARE = 64 * 8, MASK_BYTES = 32, SCRATCH_MIN = 3, SCRATCH_MAX = 8 };
+enum { POOL_SPARE = 64 * 8, MASK_BYTES = 32, SCRATCH_MIN = 3, SCRATCH_MAX = 8, BASED_MIN = 16, BASE_ROOM = 6 * 8 };
 
 static uint32_t pool_bytes(const struct rdn_plan *pl) { return ((pl->nodes.n * 8u + POOL_SPARE + MASK_BYTES) + 63u) & ~63u; }
 size_t x64_event_guess(const struct rdn_plan *pl) { return pool_bytes(pl) + 4096 + (size_t)pl->nodes.n * 48 + (size_t)pl->nrules * 64; }
@@ -15,7 +15,7 @@ size_t x64_event_guess(const struct rdn_plan *pl) { return pool_bytes(pl) + 4096
 struct mark { uint8_t *p; uint32_t jumps, stubs; };
 static struct mark mark_at(const struct x64_gen *g) { return (struct mark){g->b.p, g->jumps.n, g->stubs.n}; }
 static void all_free(struct x64_gen *g) {
-    g->gfree = X64_GPRS;
+    g->gfree = g->based ? X64_GPRS & ~(1u << X_RAX) : X64_GPRS;
     g->xfree = (1u << g->nscratch) - 1;
     g->taint = g->cold = X64_NONE;
     g->failed = false;
@@ -123,28 +123,64 @@ static void set_done(struct x64_gen *g, uint32_t level) {
 }
 
 /* ---- inputs ---- */
-/* x - x is 0 for finite x and NaN for others: one sum and one jump for all inputs. */
-static void finite_test(struct x64_gen *g, const struct rdn_pgroup *gr) {
-    struct x64_buf *b = &g->b;
-    for (uint32_t i = 0; i < gr->ninputs; i++) {
-        rdn_pid p = g->pl->inputs.v[gr->input + i].pid;
-        unsigned x = g->pin[p], d = i ? 1 : 0, size;
-        struct x64_mem m;
-        if (rdn_fault(FINITE_LAST) && i && i == gr->ninputs - 1)
-            break;
-        if (!x && x64_place(g, p, &m, &size))
-            x_vmovsd_rm(b, x = d, m);
-        x_varith_rr(b, X_VSUB, d, x, x);
-        if (i)
-            x_varith_rr(b, X_VADD, 0, 0, 1);
+/* Where inputs lie, a bit a word: words of the row, then, behind a gap, slots. */
+enum { ROW_WORDS = RDN_PLAN_MAX_EVENT / 8, SLOT_WORDS = ROW_WORDS + 8 };
+static uint64_t *input_words(struct x64_gen *g, uint32_t input, uint32_t n, uint32_t *ret_words) {
+    *ret_words = (SLOT_WORDS + g->pl->nslots) / 64 + 1;
+    uint64_t *bits = rdn_new_n(g->arena, uint64_t, *ret_words);
+    for (uint32_t i = 0; i < n; i++) {
+        rdn_pid p = g->pl->inputs.v[input + i].pid;
+        const struct rdn_pnode *node = x64_node(g, p);
+        uint32_t at = node->op == RDN_OP_FIELD && !(node->flags & RDN_P_SLOT) ? g->pl->ir->events[g->pl->event].fields[node->aux].offset / 8 : SLOT_WORDS + node->slot;
+        if (!rdn_fault(FINITE_LAST) || !i || i < n - 1)
+            bits[at / 64] |= 1ull << at % 64;
     }
-    if (!gr->ninputs)
-        return;
+    return bits;
+}
+static struct x64_mem input_at(uint32_t word) {
+    return word < ROW_WORDS ? x_at(X_RSI, (int32_t)(8 * word)) : x_at(X_RDI, (int32_t)rdn_block_slot(word - SLOT_WORDS));
+}
+/* 0 * x is 0 for finite x and NaN for others: one sum and one jump for all inputs, two at a time where they stand together. Changes
+ * three registers; true: upper halves, too. */
+static bool finite_test(struct x64_gen *g, uint32_t input, uint32_t n, unsigned zero) {
+    struct x64_buf *b = &g->b;
+    uint32_t words, sum = zero + 1, half = zero + 2;
+    bool any = false, pairs = false;
+    if (!n)
+        return false;
+    uint64_t *bits = input_words(g, input, n, &words);
+    x_vbits_rr(b, X_VXOR, zero, zero, zero);
+    for (uint32_t w = 0; w < words * 64; w++) {
+        if (!(bits[w / 64] >> w % 64 & 1)) {
+            w |= bits[w / 64] >> w % 64 ? 0 : 63;
+            continue;
+        }
+        bool two = w + 1 < words * 64 && bits[(w + 1) / 64] >> (w + 1) % 64 & 1;
+        if (any)
+            x_vfma_rm(b, two, sum, zero, input_at(w));
+        else if (two)
+            x_vmulpd_rm(b, sum, zero, input_at(w));
+        else
+            x_varith_rm(b, X_VMUL, sum, zero, input_at(w));
+        any = true;
+        pairs |= two;
+        w += two;
+    }
+    if (pairs)
+        x_vunpckhpd_rr(b, half, sum, sum);
+    x_vucomisd_rr(b, sum, pairs && !rdn_fault(FINITE_HALF) ? half : sum);
     struct x64_stub *s = rdn_push(g->arena, &g->stubs);
     *s = (struct x64_stub){.kind = X64_NONFINITE};
-    x_vucomisd_rr(b, 0, 0);
     x64_jump_stub(g, X_P, g->stubs.n - 1);
     s->resume = x_pos(b);
+    return pairs;
+}
+/* Of what only clauses behind a jump read. Scratch is free here, and its upper halves have to be zero. */
+static void finite_behind(struct x64_gen *g, const struct rdn_pcond *c) {
+    if (finite_test(g, c->input, c->ninputs, 0)) {
+        x_vbits_rr(&g->b, X_VXOR, 1, 1, 1);
+        x_vbits_rr(&g->b, X_VXOR, 2, 2, 2);
+    }
 }
 /* The inputs used most get a register each; one use is as quick from memory. */
 static void load_pins(struct x64_gen *g, const struct rdn_pgroup *gr) {
@@ -165,9 +201,17 @@ static void drop_pins(struct x64_gen *g, const struct rdn_pgroup *gr) {
 }
 
 /* ---- conditions ---- */
+/* rax follows the constants, between conditions: no jump leads past it there. */
+static void follow_pool(struct x64_gen *g) {
+    if (g->based && g->pool_low > 512 && (!g->base || g->pool_low < g->base - 128 + BASE_ROOM)) {
+        g->base = g->pool_low - 128;
+        x_lea_rm(&g->b, X_RAX, x_at(X_RIP, (int32_t)g->base));
+    }
+}
 /* The bit in a register of its own, X64_NONE when there is no clause: it is 1. False: given up. Jumps over everything else go to *skip. */
 static bool emit_cond(struct x64_gen *g, const struct rdn_pcond *c, unsigned *ret_reg, struct x64_stub *skip) {
     const rdn_pid *v = g->pl->clauses.v + c->clause;
+    follow_pool(g);
     struct mark m = mark_at(g);
     g->target_is_set = c->dep != RDN_NO_DEP;
     g->target = g->target_is_set ? c->dep : c->bit;
@@ -175,10 +219,11 @@ static bool emit_cond(struct x64_gen *g, const struct rdn_pcond *c, unsigned *re
     rdn_mark(g->arena, &g->marks, x_pos(&g->b), g->target_is_set || c->bit >= g->pl->nrules ? RDN_MARK_ALL : c->bit);
     for (uint32_t i = 0; i < c->njumps; i++)
         x64_skip_unless(g, v[i], skip);
+    finite_behind(g, c);
     *ret_reg = c->nclauses > c->njumps ? x64_all_of(g, v + c->njumps, c->nclauses - c->njumps) : X64_NONE;
     if (!roll_back(g, m))
         return true;
-    if (!g->ran_out || g->nscratch >= SCRATCH_MAX)       /* else the whole function is emitted again */
+    if ((!g->ran_out || g->nscratch >= SCRATCH_MAX) && !(g->based && g->ran_out_gpr))   /* else the whole function is emitted again */
         rdn_plan_give_up(g->pl, c);
     return false;
 }
@@ -187,13 +232,14 @@ static void land_skips(struct x64_gen *g, const struct x64_stub *skip) {
         x_land(&g->b, g->jumps.v[j - 1].at, x_pos(&g->b));
 }
 
+static bool is_flat(const struct rdn_pcond *c) { return !c->njumps && c->nclauses; }
 /* Dense: the last bit first, each shifting the word up to its own place. */
-static void flat_word(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
+static void flat_conds(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
     struct x64_stub skip;
     unsigned r, at = 0;
     bool any = false;
     for (uint32_t i = n; i-- > 0;) {
-        if (!emit_cond(g, &c[i], &r, &skip))
+        if (!is_flat(&c[i]) || !emit_cond(g, &c[i], &r, &skip))
             continue;
         unsigned bit = c[i].bit % 64, up = at - bit;
         if (any && up > 3)
@@ -214,11 +260,12 @@ static void or_bit(struct x64_gen *g, const struct rdn_pcond *c, unsigned r) {
         x_shl(&g->b, r, c->bit % 64);
     x_alu_rr(&g->b, X_OR, X_RDX, r);
 }
-static void mixed_word(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
+/* Those with jumps, or without clauses. */
+static void other_conds(struct x64_gen *g, const struct rdn_pcond *c, uint32_t n) {
     struct x64_stub skip;
     unsigned r;
     for (uint32_t i = 0; i < n; i++) {
-        if (!emit_cond(g, &c[i], &r, &skip))
+        if (is_flat(&c[i]) || !emit_cond(g, &c[i], &r, &skip))
             continue;
         or_bit(g, &c[i], r);
         land_skips(g, &skip);
@@ -230,14 +277,11 @@ static void emit_dense(struct x64_gen *g, const struct rdn_pgroup *gr) {
     const struct rdn_pcond *c = g->pl->conds.v + gr->cond, *end = c + gr->nconds;
     for (uint32_t w = 0; w < g->pl->out_words; w++) {
         uint32_t n = 0;
-        bool mixed = false;
-        for (; c + n < end && c[n].bit / 64 == w; n++)
-            mixed |= c[n].njumps || !c[n].nclauses;
+        while (c + n < end && c[n].bit / 64 == w)
+            n++;
         x_alu32_rr(&g->b, X_XOR, X_RDX, X_RDX);
-        if (mixed)
-            mixed_word(g, c, n);
-        else
-            flat_word(g, c, n);
+        flat_conds(g, c, n);
+        other_conds(g, c, n);
         x_mov_mr(&g->b, out_word(g, w), X_RDX);
         c += n;
     }
@@ -269,7 +313,8 @@ static uint32_t start_function(struct x64_gen *g, unsigned align) {
         x_b(&g->b, 0xcc);
     }
     g->jumps.n = g->stubs.n = 0;
-    g->ran_out = false;
+    g->ran_out = g->ran_out_gpr = false;
+    g->base = 0;
     all_free(g);
     uint32_t at = x_pos(&g->b);
     rdn_mark(g->arena, &g->marks, at, RDN_MARK_ALL);
@@ -284,6 +329,7 @@ static uint32_t start_function(struct x64_gen *g, unsigned align) {
 static void end_function(struct x64_gen *g) {
     rdn_mark(g->arena, &g->marks, x_pos(&g->b), RDN_MARK_LEAVE);
     x_leave(&g->b);
+    g->base = 0;
     emit_stubs(g);
 }
 static uint32_t emit_operands(struct x64_gen *g, uint32_t level) {
@@ -296,7 +342,7 @@ static uint32_t emit_operands(struct x64_gen *g, uint32_t level) {
         at = start_function(g, 64);
         if (!level)
             x64_keys(g);
-        finite_test(g, &g->pl->operands[level]);
+        finite_test(g, g->pl->operands[level].input, g->pl->operands[level].ninputs, 13);
         emit_all_shared(g, level);
         if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
             break;
@@ -304,28 +350,43 @@ static uint32_t emit_operands(struct x64_gen *g, uint32_t level) {
     end_function(g);
     return at;
 }
-static uint32_t emit_group(struct x64_gen *g, uint32_t i) {
+static uint32_t emit_group_once(struct x64_gen *g, uint32_t i) {
     const struct rdn_pgroup *gr = &g->pl->groups.v[i];
-    uint32_t at, marks = g->marks.list.n;
+    uint32_t at = start_function(g, i ? 16 : 64);
+    finite_test(g, gr->input, gr->ninputs, 13);          /* before the pins, which take the same registers */
+    load_pins(g, gr);
+    if (i) {
+        emit_sparse(g, gr);
+    } else {
+        set_done(g, RDN_LEVELS);
+        emit_all_shared(g, RDN_LEVELS);
+        emit_dense(g, gr);
+    }
+    drop_pins(g, gr);
+    return at;
+}
+static uint32_t emit_group(struct x64_gen *g, uint32_t i) {
+    uint32_t at, marks = g->marks.list.n, low = g->pool_low;
     uint8_t *p = g->b.p;
-    for (g->nscratch = SCRATCH_MIN;; g->nscratch = g->nscratch + 2 > SCRATCH_MAX ? SCRATCH_MAX : g->nscratch + 2) {
+    g->nscratch = SCRATCH_MIN;
+    g->based = !i && g->pl->groups.v[i].nconds >= BASED_MIN;
+    for (;;) {
+        at = emit_group_once(g, i);
+        if (g->b.full || (!(g->based && g->ran_out_gpr) && (!g->ran_out || g->nscratch == SCRATCH_MAX)))
+            break;
+        if (g->based && g->ran_out_gpr)
+            g->based = false;
+        else
+            g->nscratch = g->nscratch + 2 > SCRATCH_MAX ? SCRATCH_MAX : g->nscratch + 2;
         g->b.p = p;
         g->marks.list.n = marks;
-        at = start_function(g, i ? 16 : 64);
-        load_pins(g, gr);
-        finite_test(g, gr);
-        if (i) {
-            emit_sparse(g, gr);
-        } else {
-            set_done(g, RDN_LEVELS);
-            emit_all_shared(g, RDN_LEVELS);
-            emit_dense(g, gr);
+        if (g->based) {                                  /* in order again: rax follows them */
+            rdn_pool_forget(&g->pool.words);
+            g->pool_low = low;
         }
-        drop_pins(g, gr);
-        if (!g->ran_out || g->nscratch == SCRATCH_MAX || g->b.full)
-            break;
     }
     end_function(g);
+    g->based = false;
     return at;
 }
 

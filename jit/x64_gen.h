@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * x64_gen.h: state of the x86-64 emitter for one event type. Private to x64*.c.
  *
- * Convention: rdi = block (plan.h), rsi = event row; rax rcx r8-r11 scratch, rdx collects a word of results; xmm0.. scratch, the
+ * Convention: rdi = block (plan.h), rsi = event row; rax rcx r8-r11 scratch, rdx collects a word of results; in a group of many conditions
+ * rax stands 128 bytes above the constants in use, so that their displacements are short; xmm0.. scratch, the
  * upper ones pinned to the f64 inputs used most. Leaf code: no callee-saved register, no stack, no call. The upper lane of
  * every xmm in use is zero, so a mask's vmovmskpd is 0 or 1.
  *
@@ -39,9 +40,11 @@ struct x64_gen {
     uint8_t *pin;                                        /* by node: xmm of a pinned value, 0 none (xmm0 is scratch) */
     uint8_t *done;                                       /* by node: its shared slot holds the value */
     unsigned nscratch;                                   /* xmm0 .. nscratch - 1 */
+    bool based;                                          /* rax is not scratch */
+    uint32_t base;                                       /* what rax points to, offset in the buffer; 0: nothing now */
     uint32_t gfree, xfree;                               /* free scratch registers */
     bool failed;                                         /* out of registers: roll back */
-    bool ran_out;                                        /* of xmm somewhere: more scratch may help */
+    bool ran_out, ran_out_gpr;                           /* somewhere: more scratch may help */
     bool target_is_set;
     uint32_t target;                                     /* what a taint stub made now marks */
     uint32_t taint, cold;                                /* stubs of the clause in work, or X64_NONE */

@@ -10,7 +10,7 @@ unsigned x64_gpr(struct x64_gen *g) {
             g->gfree &= ~(1u << order[i]);
             return order[i];
         }
-    g->failed = true;
+    g->failed = g->ran_out_gpr = true;
     return X_RCX;
 }
 void x64_gfree(struct x64_gen *g, unsigned r) { g->gfree |= 1u << r; }
@@ -36,7 +36,11 @@ struct x64_mem x64_pool_put(struct x64_pool *p, struct x64_buf *b, uint32_t *low
         b->full = true;                                  /* the caller tries again with a larger buffer */
     return x_at(X_RIP, (int32_t)(at ? at : *low));
 }
-struct x64_mem x64_const(struct x64_gen *g, uint64_t bits) { return x64_pool_put(&g->pool, &g->b, &g->pool_low, bits); }
+struct x64_mem x64_const(struct x64_gen *g, uint64_t bits) {
+    struct x64_mem m = x64_pool_put(&g->pool, &g->b, &g->pool_low, bits);
+    int32_t d = m.disp - (int32_t)g->base;
+    return g->base && d >= -128 && d < 128 ? x_at(X_RAX, d) : m;
+}
 /* The two masks stand at the top of the pool (x64_event.c puts them there). */
 struct x64_mem x64_sign_mask(struct x64_gen *g) { return x_at(X_RIP, (int32_t)g->code_at - 16); }
 struct x64_mem x64_abs_mask(struct x64_gen *g) { return x_at(X_RIP, (int32_t)g->code_at - 32); }
@@ -160,7 +164,7 @@ static unsigned divide(struct x64_gen *g, const struct rdn_pnode *n) {
         x64_jump_taint(g, X_B);
         x_alu_ri(&g->b, X_SUB, b, 1);
     }
-    if (a != X_RAX && b != X_RAX && !(g->gfree >> X_RAX & 1)) {
+    if (a != X_RAX && b != X_RAX && !(g->gfree >> X_RAX & 1) && !g->based) {
         g->failed = true;                                /* rax holds something else */
         return a;
     }
@@ -179,6 +183,8 @@ static unsigned divide(struct x64_gen *g, const struct rdn_pnode *n) {
     x_mov_rr(&g->b, b, (n->op == RDN_OP_DIV) != rdn_fault(DIV_RESULT) ? X_RAX : X_RDX);
     if (!rdn_fault(DIV_RDX))
         x_mov_rr(&g->b, X_RDX, keep);
+    if (g->base && !rdn_fault(DIV_BASE))
+        x_lea_rm(&g->b, X_RAX, x_at(X_RIP, (int32_t)g->base));
     x64_gfree(g, a);
     x64_gfree(g, keep);
     return b;
@@ -340,7 +346,8 @@ static struct x64_xv f64_binary(struct x64_gen *g, enum x_sse op, rdn_pid a, rdn
     l = x64_f64(g, a);
     r = x64_f64(g, b);
     d = own_result(g, l, r);
-    if (rdn_fault(FSUB_TURNED) && op == X_VSUB)
+    bool shorter = (op == X_VADD || op == X_VMUL) && r.reg > 7 && l.reg < 8;
+    if (shorter || (rdn_fault(FSUB_TURNED) && op == X_VSUB))
         x_varith_rr(&g->b, op, d.reg, r.reg, l.reg);
     else
         x_varith_rr(&g->b, op, d.reg, l.reg, r.reg);

@@ -195,13 +195,14 @@ static void wide_answer(struct x64_gen *g, unsigned op) {
 
 void x64_wide_compare(struct x64_gen *g, rdn_pid cmp, unsigned dest, uint32_t live) {
     const struct rdn_pnode *n = x64_node(g, cmp);
-    uint32_t free_before = g->gfree, taint = g->taint;
+    uint32_t free_before = g->gfree, taint = g->taint, base = g->base;
     bool no_cold = g->no_cold;
     live |= 1u << X_RDX;
     for (unsigned r = 0, k = 0; r < 12; r++)
         if (live >> r & 1)
             x_mov_mr(&g->b, spill(k++), r);
     g->taint = X64_NONE;
+    g->base = 0;                                         /* rax is one of `live` then */
     g->no_cold = true;                                   /* 64-bit pieces inside: overflow taints */
     g->gfree = X64_GPRS;                                 /* 64-bit pieces are made while none of them holds anything */
     wide_pair(g, n->a, n->b, 0);
@@ -215,6 +216,7 @@ void x64_wide_compare(struct x64_gen *g, rdn_pid cmp, unsigned dest, uint32_t li
         if (live >> r & 1 && !rdn_fault(WIDE_LIVE))
             x_mov_rm(&g->b, r, spill(k++));
     g->gfree = free_before;
+    g->base = base;
     g->taint = taint;
     g->no_cold = no_cold;
 }

@@ -47,6 +47,7 @@ ROW(t_setcc, x_setcc(b, a->cc, a->d), "set%s %s", cct[a->cc], r8[a->d])
 ROW(t_cmov, x_cmov(b, a->cc, a->d, a->s), "cmov%s %s,%s", cct[a->cc], r64[a->d], r64[a->s])
 ROW(t_lea, x_lea_scaled(b, a->d, a->s, a->v % 12 == X_RSP ? X_RAX : a->v % 12, a->n & 3), "lea %s,[%s+%s*%d]", r64[a->d], r64[a->s],
     r64[a->v % 12 == X_RSP ? X_RAX : a->v % 12], 1 << (a->n & 3))
+ROW(t_lea_rm, x_lea_rm(b, a->d, a->m), "lea %s,%s", r64[a->d], a->mt)
 ROW(t_leave, (void)a; x_leave(b); b->p--, "pop rbp%s", "")
 ROW(t_vld, x_vmovsd_rm(b, a->x, a->m), "vmovsd xmm%u,QWORD PTR %s", a->x, a->mt)
 ROW(t_vst, x_vmovsd_mr(b, a->m, a->x), "vmovsd QWORD PTR %s,xmm%u", a->mt, a->x)
@@ -59,6 +60,10 @@ ARITH(add, X_VADD) ARITH(sub, X_VSUB) ARITH(mul, X_VMUL) ARITH(div, X_VDIV) ARIT
     ROW(t_##op##p_rr, x_vbits_rr(b, up, a->x, a->y, a->z), "v" #op "pd xmm%u,xmm%u,xmm%u", a->x, a->y, a->z)                       \
     ROW(t_##op##p_rm, x_vbits_rm(b, up, a->x, a->y, a->m), "v" #op "pd xmm%u,xmm%u,XMMWORD PTR %s", a->x, a->y, a->mt)
 BITS(and, X_VAND) BITS(andn, X_VANDN) BITS(or, X_VOR) BITS(xor, X_VXOR)
+ROW(t_mulpd, x_vmulpd_rm(b, a->x, a->y, a->m), "vmulpd xmm%u,xmm%u,XMMWORD PTR %s", a->x, a->y, a->mt)
+ROW(t_unpckh, x_vunpckhpd_rr(b, a->x, a->y, a->z), "vunpckhpd xmm%u,xmm%u,xmm%u", a->x, a->y, a->z)
+ROW(t_fmasd, x_vfma_rm(b, false, a->x, a->y, a->m), "vfmadd231sd xmm%u,xmm%u,QWORD PTR %s", a->x, a->y, a->mt)
+ROW(t_fmapd, x_vfma_rm(b, true, a->x, a->y, a->m), "vfmadd231pd xmm%u,xmm%u,XMMWORD PTR %s", a->x, a->y, a->mt)
 ROW(t_vsqrt, x_vsqrtsd_rr(b, a->x, a->y, a->z), "vsqrtsd xmm%u,xmm%u,xmm%u", a->x, a->y, a->z)
 ROW(t_ucomi_rr, x_vucomisd_rr(b, a->x, a->y), "vucomisd xmm%u,xmm%u", a->x, a->y)
 ROW(t_ucomi_rm, x_vucomisd_rm(b, a->x, a->m), "vucomisd xmm%u,QWORD PTR %s", a->x, a->mt)
@@ -77,10 +82,10 @@ ROW(t_movq, x_vmovq_xr(b, a->x, a->s), "vmovq xmm%u,%s", a->x, r64[a->s])
 static row_fn *const rows[] = {
     t_mov_rr, t_mov32_rr, t_mov_rm, t_mov32_rm, t_mov_mr, t_movsxd, t_movzx8, t_mov_ri64, t_mov_ri32, t_mov_rneg, t_alu_rr, t_alu32_rr,
     t_alu_rm, t_alu32_rm, t_alu_mr, t_alu_ri, t_alu32_ri, t_cmp_mi8, t_cmp_mi4, t_cmp_mi1, t_or32, t_bts, t_bts_ri, t_test32, t_test, t_imul_rr,
-    t_imul_rm, t_imul_rri, t_not, t_neg, t_mul, t_imul, t_idiv, t_cqo, t_shl, t_shr, t_sar, t_setcc, t_cmov, t_lea, t_leave, t_vld,
+    t_imul_rm, t_imul_rri, t_not, t_neg, t_mul, t_imul, t_idiv, t_cqo, t_shl, t_shr, t_sar, t_setcc, t_cmov, t_lea, t_lea_rm, t_leave, t_vld,
     t_vst, t_vmov, t_add_rr, t_add_rm, t_sub_rr, t_sub_rm, t_mul_rr, t_mul_rm, t_div_rr, t_div_rm, t_min_rr, t_min_rm, t_max_rr,
     t_max_rm, t_andp_rr, t_andp_rm, t_andnp_rr, t_andnp_rm, t_orp_rr, t_orp_rm, t_xorp_rr, t_xorp_rm, t_vsqrt, t_ucomi_rr, t_ucomi_rm,
-    t_cmp_rr, t_cmp_rm, t_msk, t_round, t_blend, t_si2sd, t_si2sdm, t_sd2si, t_movq,
+    t_cmp_rr, t_cmp_rm, t_msk, t_round, t_blend, t_si2sd, t_si2sdm, t_sd2si, t_movq, t_mulpd, t_unpckh, t_fmasd, t_fmapd,
 };
 
 static void test_encoders(void **state) {
