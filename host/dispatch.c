@@ -21,7 +21,7 @@ struct rdn_plugin_slot {
     char *name, *file;
     uint32_t mem_cap_mib, time_cap_ms;
     char **preload; uint32_t npreload;
-    bool has_preload, package;                           /* package: the file is a folder or a bundle */
+    bool has_preload, package, untested;                 /* package: the file is a folder or a bundle */
     struct opened *open;
 };
 
@@ -68,6 +68,7 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
     s->npreload = o->npreload;
     s->has_preload = o->preload != NULL;
     s->package = rdn_pack_is(o->file);
+    s->untested = o->flags & REDAN_PLUGIN_UNTESTED;
     s->next = e->plugins;
     e->plugins = s;
     return 0;
@@ -75,7 +76,7 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
 
 int redan_plugin(redan_engine *e, const redan_plugin_options *opt, redan_error *reterr) {
     redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
-    int rc = rdn_options_copy(&o, opt, 0, "redan_plugin_options", reterr);
+    int rc = rdn_options_copy(&o, opt, REDAN_PLUGIN_UNTESTED, "redan_plugin_options", reterr);
     if (rc == 0 && (!o.name || !o.file))
         rc = rdn_fail(reterr, INVAL, "", "redan_plugin_options needs .name and .file");
     if (rc < 0)
@@ -216,7 +217,7 @@ static int open_family(struct redan_engine *e, struct rdn_plugin_slot *s, const 
         if (rc < 0)
             return rc;
     }
-    struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .fns = fns, .nfns = f->n, .pack = k, .lanes = e->opt.lanes,
+    struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .fns = fns, .nfns = f->n, .pack = k, .untested = s->untested, .lanes = e->opt.lanes,
                                     .time_cap_ns = (int64_t)s->time_cap_ms * 1000000, .mem_cap_mib = s->mem_cap_mib,
                                     .preload = s->has_preload ? (const char *const *)s->preload : NULL, .npreload = s->npreload };
     return rdn_plugin_open(e->workers, &spec, ret, reterr);

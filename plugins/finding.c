@@ -3,9 +3,13 @@
 #include "plugins/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include "plugins/parts.h"
 
 static void say(struct rdn_report *r, struct rdn_finding *f, const char *fmt, va_list ap) {
-    vsnprintf(f->text, sizeof f->text, fmt, ap);
+    char text[sizeof f->text];
+    vsnprintf(text, sizeof text, fmt, ap);
+    rdn_message_clean(f->text, sizeof f->text, text, strlen(text));      /* names out of damaged files come through here */
     r->errors += !f->warning;
     r->warnings += f->warning;
     if (r->take)

@@ -74,6 +74,8 @@ void rdn_plugin_status(struct rdn_plugin *p, struct rdn_plugin_status *s) {
     s->gone_ns = p->gone_ns;
     s->restarts = p->restarts;
     s->quarantined = p->quarantined;
+    struct rdn_work *w = atomic_load(&p->lanes[0].cur);
+    s->peak_bytes = w ? w->res->peak_bytes : 0;
     struct rdn_wlane *show = &p->lanes[0];
     for (uint32_t i = 0; i < p->nlanes; i++) {
         add_lane(s, &p->lanes[i]);

@@ -36,6 +36,8 @@ static char *join(struct rdn_plugins *ps, const char *const *list, uint32_t n) {
     return s;
 }
 
+bool rdn_numpy_installed(void) { return access(RDN_PYTHON_SITE "/numpy/__init__.py", R_OK) == 0; }
+
 static char *default_preload(struct rdn_plugins *ps) {
     static const char *const numpy[] = { "numpy" };
     char path[4200];

@@ -164,12 +164,13 @@ REDAN_API int redan_replan(redan_engine *, uint32_t flags, uint64_t *ret_generat
  * loads the changed file (NULL: the same path) beside the old one and switches between two calls; on failure the old one
  * goes on. [setup] */
 typedef struct redan_plugin_options {
-  uint32_t size, flags;                               /* no flag yet */
+  uint32_t size, flags;                               /* REDAN_PLUGIN_UNTESTED */
   const char *name, *file;
   uint32_t mem_cap_mib, time_cap_ms;                  /* 0: the manifest's, or 8 MiB, 50 ms; else a ceiling for it */
   const char *const *preload;                         /* modules imported before confinement; NULL: numpy if installed */
   uint32_t npreload;
 } redan_plugin_options;
+#define REDAN_PLUGIN_UNTESTED 1u                      /* leave out the golden rows of tests/rows.csv (tools) */
 #define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0 }
 REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
 REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);

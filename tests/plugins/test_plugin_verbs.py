@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`redan plugin` as an author meets it: projects that pass, and for every code a plugin that is really broken in that way.
+
+  test_plugin_verbs.py REDAN INCLUDE [NAME...]      NAME: only tests whose name contains it
+
+The last line is `N passed, N failed`."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+REDAN, INCLUDE = (os.path.abspath(a) for a in sys.argv[1:3])
+TMP = tempfile.TemporaryDirectory(prefix='redan-plugin-')
+DIR = pathlib.Path(TMP.name)
+NUMPY = subprocess.run(['/usr/bin/python3', '-c', 'import numpy'], capture_output=True).returncode == 0
+RULES = '''ruleset cards version 1
+  undefined skip
+event Txn { card: sym  eur: float  mcc: int  online: bool }
+plugin rate(eur: float, mcc: int) -> float deadline 20ms default 0.0
+plugin odd(card: sym) -> bool deadline 20ms default false
+rule model on Txn { when rate(eur, mcc) > 0.9 hold MODEL }
+rule odd on Txn { when odd(card) flag ODD }
+'''
+YAML = '''schema: 1
+plugin: {id: org.example.fraud, version: 1.0.0, entry: score.py, modules: [helpers.py]}
+functions:
+  rate: {signature: "(eur: float, mcc: int) -> float"}
+  odd: {signature: "(card: sym) -> bool", text: {card: 12}}
+config: {slope: 0.5}
+data: {risk: risk.bin}
+'''
+CODE = '''import redan
+import helpers
+
+RISK = bytes(redan.data("risk"))
+
+
+@redan.plugin
+def rate(eur: float, mcc: int, *, slope: float = 0.25) -> float | None:
+    if mcc < 0:
+        return None
+    return helpers.twice(slope * eur) + RISK[0]
+
+
+@redan.plugin
+def odd(card: redan.sym) -> bool:
+    return len(card) % 2 == 1
+'''
+ROWS = '''# golden rows
+function,eur,mcc,answer,tolerance
+rate,10.0,1,17.0,
+rate,1.5,-1,undefined,
+function,card,answer
+odd,abc,true
+odd,"ab",false
+'''
+FILES = {'plugin.yaml': YAML, 'score.py': CODE, 'helpers.py': 'def twice(x):\n    return x * 2\n', 'risk.bin': b'\x07\x00', 'tests/rows.csv': ROWS}
+EVENT_RULES = '''ruleset orders version 1
+  undefined skip
+event Order { account: sym  qty: int  px: dec(4)  note: str(8)? }
+plugin big(o: Order) -> bool deadline 20ms default false
+rule big on Order { when big(o) flag BIG }
+'''.replace('big(o) flag', 'big(Order) flag')
+EVENT_CODE = '''from typing import Annotated
+
+import redan
+
+
+@redan.event
+class Order:
+    account: redan.sym
+    qty: int
+    px: Annotated[int, redan.dec(4)]
+    note: Annotated[str, redan.text(8)] | None
+
+
+@redan.plugin
+def big(o: Order) -> bool:
+    return o.qty > 100
+'''
+count = 0
+
+
+def check(good, what):
+    if not good:
+        raise AssertionError(what)
+
+
+def project(**changes):
+    """A good project with some files changed: name with . and / as _ -> text, None to leave it out, or (old, new)."""
+    global count
+    count += 1
+    d = DIR / f'p{count}'
+    files = dict(FILES)
+    for key, v in changes.items():
+        name = next((n for n in files if re.sub(r'[./]', '_', n) == key), key)
+        files[name] = v
+    for name, text in files.items():
+        if isinstance(text, tuple):
+            old = FILES[name]
+            check(text[0] in old, f'{name}: {text[0]!r} is not there')
+            text = old.replace(*text, 1)
+        if text is None:
+            continue
+        (d / name).parent.mkdir(parents=True, exist_ok=True)
+        (d / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    (d / 'cards.rdn').write_text(RULES)
+    return d
+
+
+def run(*args, cwd=None):
+    r = subprocess.run([REDAN, *map(str, args)], capture_output=True, text=True, cwd=cwd or DIR, timeout=120, stdin=subprocess.DEVNULL)
+    return r.returncode, r.stdout, r.stderr
+
+
+def plugin(verb, *args, **kw):
+    return run('plugin', verb, *args, **kw)
+
+
+def finds(code, rc_out, place=None, warning=False):
+    rc, out, err = rc_out
+    lines = [x for x in out.splitlines() if f' {code} ' in x]
+    check(lines, f'{code} not found in: {out}{err}')
+    lines = [x for x in lines if place in x] if place else lines
+    check(lines, f'{code}: place {place} not in {out}')
+    check(warning == any('warning: ' in x for x in lines), f'{code}: warning or not: {lines}')
+    check(rc == (0 if warning and ', 0 errors' not in out and out.rstrip().splitlines()[-1].startswith('0 errors') else 1), f'{code}: exit {rc}: {out}')
+    check(run('explain', code)[0] == 0, f'{code} is not explained')
+
+
+# ---- manifest and source: (code, verb, changes, place, warning) ----
+def src(old, new):
+    return {'score_py': (old, new)}
+
+
+def body(*lines):
+    """More statements in rate()."""
+    return src('    if mcc < 0:\n', ''.join(f'    {x}\n' for x in lines) + '    if mcc < 0:\n')
+
+
+BROKEN = [
+    ('R4201', 'check', {'plugin_yaml': None}, 'plugin.yaml: ', False),
+    ('R4201', 'check', {'plugin_yaml': 'schema: [1\n'}, 'plugin.yaml:', False),
+    ('R4201', 'check', {'helpers_py': None}, 'helpers.py', False),
+    ('R4203', 'check', {'plugin_yaml': ('config:', 'confg:')}, "plugin.yaml:6:1: R4203 unknown key 'confg', did you mean 'config'?", False),
+    ('R4203', 'check', {'plugin_yaml': ('version:', 'verson:')}, "unknown key 'plugin.verson', did you mean 'plugin.version'?", False),
+    ('R4203', 'check', {'plugin_yaml': ('schema: 1', 'schema: 2')}, 'plugin.yaml:1:9: ', False),
+    ('R4203', 'check', {'plugin_yaml': YAML + 'limits: {mem_cap_mib: 1}\n'}, 'plugin.yaml:8:23: ', False),
+    ('R4203', 'check', {'plugin_yaml': YAML + 'limits: {time_cap_ms: fast}\n'}, "'fast' found", False),
+    ('R4203', 'check', {'plugin_yaml': ('org.example.fraud', 'fraud')}, 'reverse-domain', False),
+    ('R4203', 'check', {'plugin_yaml': ('1.0.0', '1.0')}, 'three numbers', False),
+    ('R4203', 'check', {'plugin_yaml': ('risk.bin', '../risk.bin')}, 'no plain name', False),
+    ('R4203', 'check', {'plugin_yaml': ('entry: score.py', 'entry: /etc/passwd')}, 'no plain file name', False),
+    ('R4203', 'check', {'plugin_yaml': ('slope: 0.5', 'slpe: 0.5')}, 'plugin.yaml:6:10: R4203 config.slpe', False),
+    ('R4204', 'check', {'plugin_yaml': ('helpers.py]', 'helpers.py], requires: [pandas]')}, "module 'pandas' is not preloaded in group 'default'", False),
+    ('R4204', 'check', src('import helpers', 'import helpers\nimport requests'), 'score.py:3:1: ', False),
+    ('R4205', 'check', {'risk_bin': b'\x7fELF\x02\x01\x01' + bytes(60)}, 'an ELF file', False),
+    ('R4205', 'check', {'risk_bin': b'\x80\x04\x95\x01\x00.'}, 'a pickle', False),
+    ('R4205', 'check', {'plugin_yaml': ('risk.bin', 'x.so'), 'x.so': b'abc'}, 'so is not allowed', False),
+    ('R4205', 'check', {'score_py': CODE.encode() + b'\0'}, 'zero byte', False),
+    ('R4206', 'test', {'plugin_yaml': YAML + 'native: {trust: inlane}\n'}, 'inlane', False),
+    ('R4207', 'test', {'plugin_yaml': ('helpers.py]', 'helpers.py], python: ">=3.99"')}, '>=3.99', False),
+    ('R4208', 'test', {'tests_rows_csv': ('10.0,1', 'ten,1')}, "rows.csv:3:1: R4208 'ten' is no value for 'eur'", False),
+    ('R4208', 'test', {'tests_rows_csv': ('rate,10.0,1,17.0,', 'rate,10.0,17.0,')}, 'rows.csv:3', False),
+    ('R4212', 'check', {'plugin_yaml': ('  odd: {', '  score: {')}, 'plugin.yaml:5', False),
+    ('R4221', 'check', src('eur: float, mcc', 'eur, mcc'), 'score.py:8:10: ', False),
+    ('R4221', 'check', src('slope: float = 0.25', 'slope: float'), "tunable 'slope' has no default", False),
+    ('R4221', 'check', {'plugin_yaml': ('-> float', '-> flot')}, 'plugin.yaml:4', False),
+    ('R4222', 'check', src('mcc: int,', 'mcc: float,'), "score.py:8:22: R4222 rate: parameter 'mcc' is float here, int in plugin.yaml", False),
+    ('R4222', 'check', src('mcc: int, *', '*'), 'rate takes 1 parameters here, 2', False),
+    ('R4222', 'check', src('-> bool', '-> int'), 'the answer is int here, bool', False),
+    ('R4222', 'check', {'plugin_yaml': ('mcc: int) -> float"', 'mcc: int) -> float", batch: true')}, 'batch is false here', False),
+    ('R4224', 'test', {'tests_rows_csv': ('17.0', '17.5')}, 'rows.csv:3:1: R4224 rate answers 17.0, expected 17.5', False),
+    ('R4224', 'test', src('return None', 'raise ValueError("no")'), 'ValueError: no', False),
+    ('R4225', 'test', src('@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    return len(card) % 2 == 1',
+                          'SEEN = []\n\n\n@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    SEEN.append(card)\n    return len(SEEN) % 3 == 0' ), 'grouped', False),
+    ('R4227', 'bench', body('import time', 'end = time.perf_counter() + 0.012', 'while time.perf_counter() < end:', '    pass'), 'rate', False),
+    ('R4251', 'check', body('while mcc > 10:', '    try:', '        mcc -= 1', '    except:', '        pass'), 'score.py:12:9: ', True),
+    ('R4251', 'check', body('try:', '    for i in range(9):', '        mcc += i', 'except BaseException:', '    pass'), 'BaseException', True),
+    ('R4252', 'check', body('open("x")'), "'open'", True),
+    ('R4253', 'check', body('import random', 'random.random()'), 'random.random', True),
+    ('R4254', 'check', body('import time', 'time.time()'), 'score.py:10:5: R4254', True),
+    ('R4255', 'check', src('@redan.plugin\ndef rate(', 'LAST = []\n\n\n@redan.plugin(batch=True)\ndef rate(') | {'score_py': CODE.replace(
+        '@redan.plugin\ndef rate(', 'LAST = []\n\n\n@redan.plugin(batch=True)\ndef rate(').replace('    if mcc < 0:\n        return None\n', '    LAST.append(eur)\n')}, 'score.py:12:5: ', True),
+    ('R4256', 'check', body('import re', 're.match("(a+)+b", "a")'), 'score.py:10:5', True),
+    ('R4320', 'check', src('return None', 'return None)'), 'score.py:10:', False),
+    ('R4323', 'check', src('def odd(', 'def even('), "no function 'odd'", False),
+]
+
+
+def test_broken_table():
+    bad = []
+    for code, verb, changes, place, warning in BROKEN:
+        d = project(**changes)
+        try:
+            finds(code, plugin(verb, d), place, warning)
+        except AssertionError as e:
+            bad.append(f'{code} {verb} {changes}: {e}')
+        shutil.rmtree(d)
+    check(not bad, '\n'.join(bad))
+
+
+def test_against_rules():
+    d = project()
+    check(plugin('check', d, '--rules', d / 'cards.rdn')[0] == 0, 'the good one')
+    for code, old, new, place in [('R4222', 'mcc: int) ->', 'mcc: float) ->', 'plugin.yaml:4'), ('R4226', '20ms default 0.0', '200ms default 0.0', 'above limits.time_cap_ms 50'),
+                                  ('R4211', 'plugin rate', 'plugin rat', 'rate is not declared')]:
+        text = RULES.replace(old, new)
+        (d / 'x.rdn').write_text(text.replace('rate(eur, mcc) >', 'rat(eur, mcc) >') if code == 'R4211' else text.replace('mcc: int  online', 'mcc: float  online') if code == 'R4222' else text)
+        finds(code, plugin('check', d, '--rules', d / 'x.rdn'), place, code == 'R4211')
+    (d / 'x.rdn').write_text('ruleset x version 1\n  undefined skip\nevent E { v: int }\n')
+    finds('R4211', plugin('check', d, '--rules', d / 'x.rdn'), 'declares none')
+
+
+def event_project(code=EVENT_CODE):
+    d = DIR / 'events'
+    shutil.rmtree(d, ignore_errors=True)
+    d.mkdir()
+    (d / 'plugin.yaml').write_text('schema: 1\nplugin: {id: org.example.big, version: 1.0.0, entry: big.py, rules: rules.rdn}\nfunctions:\n  big: {signature: "(o: Order) -> bool"}\n')
+    (d / 'big.py').write_text(code)
+    (d / 'rules.rdn').write_text(EVENT_RULES)
+    (d / 'tests').mkdir()
+    (d / 'tests/rows.csv').write_text('function,o,answer\nbig,"{""account"": 1, ""qty"": 101, ""px"": ""1.5""}",true\nbig,"{""account"": 1, ""qty"": 1, ""px"": 2, ""note"": ""x""}",false\n')
+    return d
+
+
+def test_event_layout():
+    rc, out, err = plugin('test', event_project())
+    check(rc == 0 and '2 passed, 0 failed' in out, out + err)
+    for old, new, place in [('    qty: int\n    px: Annotated[int, redan.dec(4)]\n', '    px: Annotated[int, redan.dec(4)]\n    qty: int\n', 'field px: host at offset 32'),
+                            ('redan.dec(4)', 'redan.dec(2)', 'field px'), ('    qty: int\n', '', 'field px'), ('note: Annotated[str, redan.text(8)] | None', 'note: Annotated[str, redan.text(8)]', 'field note'),
+                            ('    note: Annotated', '    more: int\n    note: Annotated', 'field more: host has none')]:
+        finds('R4223', plugin('check', event_project(EVENT_CODE.replace(old, new))), place)
+
+
+def test_bundle():
+    d = project()
+    rc, out, err = plugin('pack', d, '--out', d / 'a.rdb')
+    check(rc == 0, out + err)
+    plugin('pack', d, '--out', d / 'b.rdb')
+    good = (d / 'a.rdb').read_bytes()
+    check(good == (d / 'b.rdb').read_bytes(), 'two packs of the same files differ')
+    check(plugin('test', d / 'a.rdb')[0] == 0, 'the bundle passes its own test')
+    length = int.from_bytes(good[8:12], 'little')
+    head = json.loads(good[12:12 + length])
+    check(head['kind'] == 'plugin' and json.dumps(head, sort_keys=True, separators=(',', ':')).encode() == good[12:12 + length], 'the manifest is canonical')
+    for name, bytes_, code in [('flipped', good[:-1] + bytes([good[-1] ^ 1]), 'R4202'), ('cut', good[:-5], 'R4201'), ('longer', good + b'x', 'R4201'),
+                               ('magic', b'X' + good[1:], 'R4201'), ('length', good[:8] + b'\xff\xff\xff\x7f' + good[12:], 'R4201'),
+                               ('another version', good.replace(b'"version":"1.0.0"', b'"version":"2.0.0"'), 'R4202'), ('path', good.replace(b'"name":"score.py"', b'"name":"../x.py"')
+                                .replace((length).to_bytes(4, 'little'), (length - 1).to_bytes(4, 'little'), 1), 'R4201'), ('empty', b'', 'R4201')]:
+        (d / 'x.rdb').write_bytes(bytes_)
+        rc, out, err = plugin('check', d / 'x.rdb')
+        check(rc == 1 and f' {code} ' in out, f'{name}: {rc} {out}{err}')
+    name = DIR / 'fraud-1.0.0.rdb'
+    check(plugin('pack', d)[0] == 0 and name.exists(), 'named after the plugin')
+    name.unlink()
+
+
+def test_run_serves_several_functions():
+    d = project()
+    (d / 'txn.jsonl').write_text('{"type":"Txn","ts":1000,"f":{"card":"c1","eur":900.0,"mcc":1,"online":true}}\n'
+                                 '{"type":"Txn","ts":2000,"f":{"card":"c12","eur":0.1,"mcc":-1,"online":false}}\n')
+    plugin('pack', d, '--out', d / 'a.rdb')
+    for given in (d, d / 'a.rdb', f'rate={d}'):
+        rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', given)
+        lines = [json.loads(x) for x in out.splitlines()]
+        check(rc == 0 and lines[0]['codes'] == ['MODEL'] and len(lines) == 2, f'{given}: {out}{err}')
+        check(lines[1]['codes'] == ([] if str(given).startswith('rate=') else ['ODD']), f'{given}: {out}')
+    (d / 'tests/rows.csv').write_text(ROWS.replace('17.0', '18.0'))
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d)
+    check(rc == 1 and 'rows.csv:3: R4224' in err, f'a plugin whose golden row differs goes live: {rc} {err}')
+    (d / 'tests/rows.csv').write_text(ROWS.replace('rate,10.0', 'rate,-1e300'))
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d)
+    check(rc == 1 and 'R4224' in err, err)
+    (d / 'score.py').write_text(CODE.replace('    if mcc', '    while True: pass\n    if mcc'))
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d)
+    check(rc == 1 and 'R4325' in err and 'timeout' in err, err)
+    (d / 'plugin.yaml').write_text(YAML.replace('  odd:', '  eve:'))
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', f'odd={d}')
+    check(rc == 1 and 'R4211' in err, err)
+
+
+def test_init_passes_at_once():
+    for name, args in [('plain', ()), ('cards', ('--from', 'cards.rdn')), ('orders', ('--from', 'orders.rdn'))]:
+        (DIR / 'cards.rdn').write_text(RULES)
+        (DIR / 'orders.rdn').write_text(EVENT_RULES)
+        rc, out, err = plugin('init', name, *args)
+        check(rc == 0, out + err)
+        for verb in ('check', 'test', 'pack'):
+            rc, out, err = plugin(verb, name, *(['--out', f'{name}.rdb'] if verb == 'pack' else []))
+            check(rc == 0 and 'warning' not in out, f'{name} {verb}: {out}{err}')
+        check(plugin('init', name, *args)[0] == 2, 'nothing is overwritten')
+    for bad in ('Fraud', 'class', '2x', 'a/b'):
+        check(plugin('init', bad)[0] == 2, bad)
+
+
+def test_call_and_list():
+    d = project()
+    check(plugin('call', d, 'rate', '10', '1')[:2] == (0, '17.0\n'), 'a value')
+    check(plugin('call', d, 'rate', '10', '-1')[:2] == (0, 'undefined\n'), 'undefined')
+    check(plugin('call', d)[1].splitlines()[0] == 'rate(eur: float, mcc: int) -> float', 'the signatures')
+    check(plugin('call', d, 'rate', '10')[0] == 2 and plugin('call', d, 'rate', 'x', '1')[0] == 2 and plugin('call', d, 'nothing')[0] == 2, 'usage')
+    loop = project(score_py=CODE.replace('    if mcc', '    while True: pass\n    if mcc'))
+    rc, out, err = plugin('call', loop, 'rate', '1', '1')
+    check(rc == 5 and 'R4303' in out, f'{rc} {out}')
+    rc, out, err = plugin('list', d, loop)
+    check(rc == 0 and out.count('org.example.fraud') == 2 and 'isolation here: ' in out, out)
+
+
+def test_json_and_usage():
+    d = project()
+    for verb, args in [('check', ()), ('test', ()), ('bench', ('--calls', '50', '--rows', '1,8')), ('pack', ('--out', d / 'j.rdb')), ('call', ('odd', 'x')), ('list', ())]:
+        rc, out, err = plugin(verb, d, *args, '--json')
+        o = json.loads(out)
+        check(rc == 0 and o['schema'] == f'redan.plugin.{verb}/1' and o['errors'] == 0, f'{verb}: {out}{err}')
+    bad = project(plugin_yaml=('config:', 'confg:'))
+    o = json.loads(plugin('check', bad, '--json')[1])
+    check(o['errors'] == 1 and o['findings'][0]['line'] == 6 and o['findings'][0]['code'] == 'R4203', o)
+    check(plugin('chek')[0] == 2 and "did you mean 'check'" in plugin('chek')[2], 'a mistyped verb')
+    check(plugin('check', d, '--rule', 'x')[0] == 2 and plugin('bench', d, '--rows', '0')[0] == 2 and plugin('check', 'a', 'b')[0] == 2, 'usage')
+    finds('R4201', plugin('check', DIR / 'nothing'))
+
+
+# ---- native files: built here, each broken in one way ----
+C = '''#include <redan/plugin.h>
+REDAN_DECLARE("org.example.mid", "1.0.0")
+static int call(void *self, const redan_call *c) { (void)self; (void)c; return 0; }
+static const redan_fn fn = { sizeof fn, 0, "mid(bid: float, ask: float) -> float", call };
+static const redan_fn *const fns[] = { &fn, NULL };
+static const redan_plugin_desc desc = { sizeof desc, REDAN_PLUGIN_ABI, "org.example.mid", "1.0.0", fns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+REDAN_API const redan_plugin_desc *redan_plugin_entry(uint32_t abi, uint32_t index) { return abi == REDAN_PLUGIN_ABI && index == 0 ? &desc : NULL; }
+'''
+FLAGS = ['-shared', '-fPIC', '-O1', '-Wall', '-Wextra', '-Werror', '-fvisibility=hidden', '-Wl,-z,now,-z,relro,-z,noexecstack']
+
+
+def build(text, *flags, lang='c', drop=(), compiler=None):
+    global count
+    count += 1
+    source, lib = DIR / f'n{count}.{"cc" if lang == "c++" else "c"}', DIR / f'n{count}.so'
+    source.write_text(text)
+    cc = compiler or {'c': 'gcc', 'c++': 'g++'}[lang]
+    r = subprocess.run([cc, *[f for f in FLAGS if f not in drop], f'-I{INCLUDE}', str(source), '-o', str(lib), *flags], capture_output=True, text=True)
+    check(r.returncode == 0, r.stderr)
+    return lib
+
+
+def native_table():
+    other = build('int other(void) { return 1; }\n', drop=['-fvisibility=hidden'])
+    other_lib = other.rename(DIR / 'libother.so')
+    text = lambda more: C + more
+    yield 'R4101', C.replace('REDAN_DECLARE(', '#undef REDAN_PLUGIN_ABI\n#define REDAN_PLUGIN_ABI 7u\nREDAN_DECLARE('), (), {}, False
+    yield 'R4103', text('int missing_one(void);\n__attribute__((used)) static int f(void) { return missing_one(); }\n'), (), {}, False
+    yield 'R4104', text('void *PyList_New(long);\n__attribute__((used)) static void *f(void) { return PyList_New(0); }\n'), (), {}, False
+    yield 'R4105', text('__attribute__((weak)) int maybe(void);\n__attribute__((used)) static int f(void) { return maybe ? maybe() : 0; }\n'), (), {}, True
+    yield 'R4107', text('static __thread int slot __attribute__((tls_model("initial-exec")));\nREDAN_API int g(void) { return ++slot; }\n'), (), {}, False
+    yield 'R4108', C, ('-Wl,-z,execstack',), {}, False
+    yield 'R4109', C, ('-Wl,-rpath,/opt/lib',), {}, True
+    yield 'R4111', text('REDAN_API int helper(void) { return 1; }\n'), (), {}, True
+    yield 'R4112', C.replace('REDAN_API const redan_plugin_desc *redan_plugin_entry', '__attribute__((used)) static const redan_plugin_desc *hidden_entry').replace(
+        '#include <redan/plugin.h>', '#include <redan/plugin.h>'), (), {}, False
+    yield 'R4113', C.replace('REDAN_DECLARE("org.example.mid", "1.0.0")', ''), (), {}, False
+    yield 'R4116', text('int other(void);\n__attribute__((used)) static int f(void) { return other(); }\n'), (f'-L{other_lib.parent}', '-lother'), {}, False
+
+
+def test_native_table():
+    lib = build(C)
+    rc, out, err = plugin('check', lib)
+    check(rc == 0 and 'good' in out, out + err)
+    bad = []
+    for code, text, flags, kw, warning in native_table():
+        try:
+            finds(code, plugin('check', build(text, *flags, **kw)), None, warning)
+        except AssertionError as e:
+            bad.append(f'{code}: {e}')
+    check(not bad, '\n'.join(bad))
+
+
+def test_native_unique_symbol():
+    if not shutil.which('g++'):
+        print('skipped: no g++')
+        return
+    text = C + 'template <class T> struct S { static int n; };\ntemplate <class T> int S<T>::n = 3;\nREDAN_API int f() { return ++S<int>::n; }\n'
+    lib = build(text.replace('redan_call *c) { (void)self; (void)c;', 'redan_call *c) { (void)self; (void)c;'), lang='c++', drop=['-fvisibility=hidden'])
+    finds('R4106', plugin('check', lib))
+    check(' R4106 ' not in plugin('check', build(text, '-fno-gnu-unique', lang='c++', drop=['-fvisibility=hidden']))[1], '-fno-gnu-unique helps')
+
+
+def test_native_text_relocations():
+    if os.uname().machine != 'x86_64':
+        print('skipped: assembler of x86-64')
+        return
+    asm = C + '__asm__(".data\\nwhere: .quad 1\\n.text\\n.globl f_text\\n.hidden f_text\\nf_text: movabs $where, %rax\\nret\\n");\n'
+    finds('R4110', plugin('check', build(asm, '-Wl,-z,notext')))
+
+
+def test_native_damaged():
+    good = build(C).read_bytes()
+    names = {'no ELF': b'hello', 'cut': good[:100], 'i386': good[:18] + b'\x03\x00' + good[20:], '32 bit': good[:4] + b'\x01' + good[5:], 'executable': good[:16] + b'\x02\x00' + good[18:],
+             'headers outside': good[:32] + b'\xff\xff\xff\xff\xff\xff\xff\x00' + good[40:]}
+    for name, data in names.items():
+        (DIR / 'x.so').write_bytes(data)
+        rc, out, err = plugin('check', DIR / 'x.so')
+        check(rc == 1 and ' R4114 ' in out, f'{name}: {rc} {out}{err}')
+    import random
+    r = random.Random(5)
+    for _ in range(150):                                 # never a crash, whatever the bytes are
+        data = bytearray(good)
+        for _ in range(r.randrange(1, 12)):
+            at = r.randrange(64) if r.random() < 0.3 else r.randrange(64, 1200) if r.random() < 0.5 else r.randrange(len(data))
+            data[at] = r.choice([0, 1, 0x7f, 0x80, 0xff, r.randrange(256)])
+        (DIR / 'x.so').write_bytes(data)
+        rc, out, err = plugin('check', DIR / 'x.so')
+        check(rc in (0, 1), f'exit {rc} on a damaged file: {err}')
+
+
+def test_native_newer_library():
+    """A version that this machine's libc does not define: the name in the file is changed to one of the same length."""
+    lib = build(C + '#include <stdio.h>\n#include <string.h>\nREDAN_API void f(char *p) { puts(p); }\n')
+    data = lib.read_bytes()
+    check(b'GLIBC_2.2.5\0' in data or b'GLIBC_2.17\0' in data, 'the version is there')
+    for old, new in ((b'GLIBC_2.2.5\0', b'GLIBC_2.9.9\0'), (b'GLIBC_2.17\0', b'GLIBC_2.97\0')):
+        data = data.replace(old, new)
+    lib.write_bytes(data)
+    finds('R4115', plugin('check', lib))
+
+
+def test_native_note_is_256_bytes():
+    out = subprocess.run(['readelf', '-Wn', build(C)], capture_output=True, text=True)
+    if out.returncode:
+        print('skipped: no readelf')
+        return
+    check('Redan' in out.stdout, out.stdout)
+
+
+def test_header_compiles_everywhere():
+    for cc, std in (('gcc', 'c99'), ('clang', 'c99'), ('g++', 'c++11'), ('clang++', 'c++11')):
+        if not shutil.which(cc):
+            print(f'skipped: no {cc}')
+            continue
+        lib = build(C, f'-std={std}', '-pedantic', lang='c++' if '++' in cc else 'c', compiler=cc)
+        rc, out, err = plugin('check', lib)
+        check(rc == 0, f'{cc}: {out}{err}')
+
+
+def main(wanted):
+    results = []
+    for name, fn in sorted(globals().items()):
+        if name.startswith('test_') and (not wanted or any(w in name for w in wanted)):
+            try:
+                fn()
+                results.append(True)
+            except Exception:
+                print(f'FAIL {name}\n{traceback.format_exc()}')
+                results.append(False)
+    print(f'{results.count(True)} passed, {results.count(False)} failed')
+    return not all(results)
+
+
+sys.exit(main(sys.argv[3:]))
