@@ -109,6 +109,14 @@ static void put_files(struct rdn_buf *files, const struct rdn_pack *k) {
             }
 }
 
+/* Kind cfn: "name=symbol" by function; the native role reads it from the span `id`. */
+static void put_symbols(struct rdn_buf *id, const struct rdn_pack *k) {
+    for (uint32_t i = 0; !strcmp(k->m.kind, "cfn") && i < k->m.nfns; i++) {
+        rdn_buf_printf(id, "%s=%s", k->m.fns[i].name, k->m.fns[i].symbol ? k->m.fns[i].symbol : k->m.fns[i].name);
+        rdn_buf_putc(id, 0);
+    }
+}
+
 static struct rdn_wspan append(struct rdn_buf *to, const struct rdn_buf *part) {
     align(to, 64);
     struct rdn_wspan s = { (uint32_t)to->n, (uint32_t)part->n };
@@ -118,10 +126,11 @@ static struct rdn_wspan append(struct rdn_buf *to, const struct rdn_buf *part) {
 
 static void fill(struct rdn_gen *g, struct rdn_buf *page, struct rdn_buf *parts, const struct rdn_pack *k) {
     struct rdn_plugin *p = g->plugin;
-    struct rdn_buf *files = &parts[0], *fns = &parts[1], *cols = &parts[2], *names = &parts[3], *config = &parts[4];
+    struct rdn_buf *files = &parts[0], *fns = &parts[1], *cols = &parts[2], *names = &parts[3], *config = &parts[4], *id = &parts[5];
     struct rdn_load head = { .magic = RDN_LOAD_MAGIC, .version = RDN_WIRE_VERSION, .generation = g->number, .cap_bytes = p->mem_cap,
                              .nfns = p->nfns, .flags = p->plain ? RDN_LOAD_PLAIN | RDN_LOAD_TEST_ADDR : 0 };
     put_files(files, k);
+    put_symbols(id, k);
     put_functions(p, fns, cols, names);
     if (k->m.nconfig)
         rdn_manifest_config(&k->m, config);
@@ -135,6 +144,7 @@ static void fill(struct rdn_gen *g, struct rdn_buf *page, struct rdn_buf *parts,
     head.cols = append(page, cols);
     head.enums = append(page, names);
     head.config = append(page, config);
+    head.id = append(page, id);
     align(page, RDN_PAGE);
     head.total_bytes = (uint32_t)page->n;
     memcpy(head.sha256, g->sha256, sizeof head.sha256);
@@ -154,13 +164,13 @@ static int to_memfd(struct rdn_gen *g, const struct rdn_buf *page, redan_error *
 }
 
 int rdn_load_build(struct rdn_gen *g, const struct rdn_pack *k, redan_error *reterr) {
-    struct rdn_buf page, parts[5];
+    struct rdn_buf page, parts[6];
     rdn_buf_init(&page, g->plugin->ps->mem);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         rdn_buf_init(&parts[i], g->plugin->ps->mem);
     fill(g, &page, parts, k);
     bool failed = page.failed;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         failed = failed || parts[i].failed;
         rdn_buf_fini(&parts[i]);
     }

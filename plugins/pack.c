@@ -257,6 +257,8 @@ const struct rdn_pack_file *rdn_pack_find(const struct rdn_pack *k, enum rdn_pac
     return NULL;
 }
 
+const char *rdn_pack_role(const struct rdn_pack *k) { return !strcmp(k->m.kind, "cfn") || !strcmp(k->m.kind, "native") ? "native" : !strcmp(k->m.kind, "lua") ? "lua" : "python"; }
+
 const struct rdn_manifest_fn *rdn_pack_function(const struct rdn_pack *k, const char *name) {
     for (uint32_t i = 0; i < k->m.nfns; i++)
         if (!strcmp(k->m.fns[i].name, name))

@@ -153,6 +153,7 @@ struct rdn_zyg {
 struct rdn_wgroup {
     struct rdn_wgroup *next;
     char name[64], *preload;
+    const char *role;                                   /* "python", "native" */
     struct rdn_zyg *active, *spare;
     redan_error err;                                    /* why the newest zygote did not start */
     bool failed;
@@ -215,7 +216,7 @@ size_t rdn_message_clean(char *out, size_t cap, const char *text, size_t n);    
 void rdn_plugins_log(struct rdn_plugins *, uint32_t level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* pool.c: supervisor, under mu */
-struct rdn_wgroup *rdn_group_get(struct rdn_plugins *, const char *name, const char *const *preload, uint32_t n, redan_error *);
+struct rdn_wgroup *rdn_group_get(struct rdn_plugins *, const char *role, const char *name, const char *const *preload, uint32_t n, redan_error *);
 struct rdn_zyg *rdn_group_zygote(struct rdn_plugins *, struct rdn_wgroup *);      /* a ready one, or NULL: being started, or failed */
 void rdn_zyg_hello(struct rdn_plugins *, struct rdn_zyg *, const struct rdn_ctl_report *);
 void rdn_zyg_lost(struct rdn_plugins *, struct rdn_zyg *);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <sodium.h>
 #include "base/clock.h"
+#include "plugins/elfcheck.h"
 #include "plugins/pack.h"
 #include "plugins/parts.h"
 
@@ -315,7 +316,7 @@ static int bring_up(struct rdn_gen *g, const struct rdn_pack *k, redan_error *re
 }
 
 static int open_locked(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k, redan_error *reterr) {
-    p->group = rdn_group_get(p->ps, s->group ? s->group : k->m.group, s->preload, s->npreload, reterr);
+    p->group = rdn_group_get(p->ps, rdn_pack_role(k), s->group ? s->group : k->m.group, s->preload, s->npreload, reterr);
     struct rdn_gen *g = p->group ? new_gen(p, k, reterr) : NULL;
     if (!g)
         return REDAN_E_PLUGIN;
@@ -335,14 +336,39 @@ static int check_spec(const struct rdn_plugin_spec *s, redan_error *reterr) {
     return 0;
 }
 
+struct first_error { redan_error *err; bool seen; };
+static void keep_first(void *ctx, const struct rdn_finding *f) {
+    struct first_error *e = ctx;
+    if (f->warning || e->seen)
+        return;
+    e->seen = true;
+    rdn_fail(e->err, PLUGIN, f->code, "%s", f->text);
+    if (e->err)
+        snprintf(e->err->where, sizeof e->err->where, "%.95s", f->file);
+}
+
+/* The file, before any of its code runs; and a place where it can be loaded from, which needs Landlock or namespaces. */
+static int check_native(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
+    const struct rdn_pack_file *f = rdn_pack_find(k, RDN_PART_ENTRY);
+    struct rdn_elf_wish w = { .foreign = !strcmp(k->m.kind, "cfn") };
+    struct first_error first = { .err = reterr };
+    struct rdn_report r = { .take = keep_first, .ctx = &first };
+    if (ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
+        return rdn_fail(reterr, NOSUP, "R4402", "native plugins need at least the container tier, here is %s", rdn_tier_text((enum rdn_tier)ps->probe.tier));
+    rdn_elf_check(f->shown, f->p, f->n, &w, &r);
+    return r.errors ? REDAN_E_PLUGIN : 0;
+}
+
 /* What the manifest asks for and this build or host does not have. */
-static int check_pack(const struct rdn_pack *k, redan_error *reterr) {
+static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
     const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" : !strcmp(k->m.state, "carry") ? "state.mode: carry"
                      : !strcmp(k->m.instances, "one") ? "limits.instances: one" : k->m.threads ? "native.threads" : NULL;
     if (what)
         return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
-    if (strcmp(k->m.kind, "python") != 0)
+    if (!strcmp(k->m.kind, "lua"))
         return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind %s are not in this build", k->m.kind);
+    if (strcmp(k->m.kind, "python") != 0)
+        return check_native(ps, k, reterr);
     unsigned want = 0, have = 0;
     if (k->m.python && sscanf(k->m.python, ">=3.%u", &want) == 1 && sscanf(RDN_PYTHON_MINOR, "3.%u", &have) == 1 && have < want)
         return rdn_fail(reterr, NOSUP, "R4207", "the plugin wants Python %s, workers here run %s", k->m.python, RDN_PYTHON_MINOR);
@@ -355,7 +381,7 @@ static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, co
         return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
     p->ps = ps;
     rdn_arena_init(&p->arena, ps->mem);
-    int rc = check_pack(k, reterr);
+    int rc = check_pack(ps, k, reterr);
     if (rc == 0)
         rc = describe(p, s, k, reterr);
     if (rc == 0) {
@@ -408,7 +434,7 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
 
 static int reload(struct rdn_plugin *p, const char *file, struct rdn_pack *k, bool *ret_same, redan_error *reterr) {
     int rc = rdn_pack_open(p->ps->mem, file, k, NULL, reterr);
-    if (rc < 0 || (rc = check_pack(k, reterr)) < 0)
+    if (rc < 0 || (rc = check_pack(p->ps, k, reterr)) < 0)
         return rc;
     pthread_mutex_lock(&p->ps->mu);
     rc = reload_locked(p, k, ret_same, reterr);

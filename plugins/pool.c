@@ -45,10 +45,11 @@ static char *default_preload(struct rdn_plugins *ps) {
     return join(ps, numpy, access(path, R_OK) == 0);
 }
 
-struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *name, const char *const *preload, uint32_t n, redan_error *reterr) {
+struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *role, const char *name, const char *const *preload, uint32_t n,
+                                 redan_error *reterr) {
     name = name ? name : "default";
     for (struct rdn_wgroup *g = ps->groups; g; g = g->next)
-        if (!strcmp(g->name, name))
+        if (!strcmp(g->name, name) && !strcmp(g->role, role))
             return g;
     for (uint32_t i = 0; preload && i < n; i++)
         if (!module_name(preload[i])) {
@@ -63,6 +64,7 @@ struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *name, const
         rdn_fail(reterr, NOMEM, "", "trust group");
         return NULL;
     }
+    g->role = role;
     snprintf(g->name, sizeof g->name, "%s", name);
     g->next = ps->groups;
     ps->groups = g;
@@ -71,8 +73,9 @@ struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *name, const
 
 static struct rdn_zyg *start(struct rdn_plugins *ps, struct rdn_wgroup *g) {
     struct rdn_zyg *y = rdn_zalloc(ps->mem, sizeof *y);
-    struct rdn_zygote_args a = { .program = ps->worker, .role = "python", .minor = ps->opt.python_minor ? ps->opt.python_minor : RDN_PYTHON_MINOR,
-                                 .site = ps->opt.python_site, .preload = g->preload, .seed = ps->opt.seed, .ns = ps->probe.ns };
+    const char *minor = ps->opt.python_minor ? ps->opt.python_minor : RDN_PYTHON_MINOR;
+    struct rdn_zygote_args a = { .program = ps->worker, .role = g->role, .minor = strcmp(g->role, "python") ? "" : minor, .site = ps->opt.python_site,
+                                 .preload = g->preload, .seed = ps->opt.seed, .ns = ps->probe.ns };
     if (!y) {
         rdn_fail(&g->err, NOMEM, "", "zygote");
         return NULL;

@@ -28,7 +28,8 @@
 enum { MAX_KIDS = 1024 };
 static struct {
     const struct rdn_role *role;
-    struct sock_fprog filters[RDN_POLICY_MODES];
+    struct sock_fprog filters[RDN_POLICY_MODES], second[RDN_POLICY_MODES];
+    bool own_root;
     struct rdn_baseline base;
     struct { pid_t pid; uint64_t token; } kids[MAX_KIDS];
     unsigned nkids;
@@ -102,14 +103,16 @@ static void prepare_role(int argc, char **argv) {
 static void compile_filters(void) {
     redan_error e = { 0 };
     for (int m = 0; m < RDN_POLICY_MODES; m++)
-        if (rdn_policy_compile((enum rdn_policy_mode)m, &z.filters[m], &e) < 0)
+        if (z.role->code ? rdn_policy_compile_loading((enum rdn_policy_mode)m, &z.filters[m], &e) < 0 ||
+                           rdn_policy_compile_second((enum rdn_policy_mode)m, &z.second[m], &e) < 0
+                         : rdn_policy_compile((enum rdn_policy_mode)m, &z.filters[m], &e) < 0)
             fail(RDN_Z_HANDLERS, e.text);
 }
 
 static void confine_self(int ns) {
     const char *where = "";
     char text[160];
-    int rc = rdn_ns_enter(ns, &where);
+    int rc = rdn_ns_enter(ns, z.role->code, &where);
     if (rc < 0) {
         snprintf(text, sizeof text, "%s: %s", where, strerror(-rc));
         fail(RDN_Z_NS, text);
@@ -157,7 +160,7 @@ static pid_t fork_worker(struct rdn_child_plan *p, int *ret_pidfd) {
 
 static void spawn_one(const struct rdn_ctl_spawn *s, const int *fds) {
     struct rdn_child_plan p = { .spawn = *s, .fds = { fds[0], fds[1], fds[2] }, .alive_read = z.alive[0], .alive_write = z.alive[1],
-                                .filters = z.filters, .role = z.role };
+                                .filters = z.filters, .second = z.role->code ? &z.second[s->deny] : NULL, .own_root = z.own_root, .role = z.role };
     struct rdn_ctl_report r = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWNED, .token = s->token };
     int pidfd = -1;
     pid_t pid = z.nkids == MAX_KIDS ? -EAGAIN : fork_worker(&p, &pidfd);
@@ -238,6 +241,7 @@ int main(int argc, char **argv) {
         fail(RDN_Z_BASELINE, "pipe");
     ready_signals();
     confine_self(how);
+    z.own_root = how != RDN_NS_NONE;
     z.role->freeze();
     malloc_trim(0);                                     /* the heap's free part would come on top of the cap: 9.0-9.4 instead of 7.5-8.3 MiB */
     hello(0, (how ? RDN_GOT_NS : 0) | (how == RDN_NS_USER ? RDN_GOT_USERNS : 0), z.role->version);

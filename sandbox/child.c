@@ -20,6 +20,8 @@
 #include "sandbox/seccomp.h"
 
 static struct rdn_worker me;                            /* one worker a process */
+static uint64_t image_bytes;                            /* of a native library, on top of the cap */
+static const struct sock_fprog *second;                 /* filter after loading, or NULL */
 static const struct rdn_role *role;
 
 /* A ring that counts through all calls: the supervisor reads a place later, when the call may be over. */
@@ -109,16 +111,32 @@ static int parent_alive(const struct rdn_child_plan *p) {
     return poll(&f, 1, 0) == 0 ? 0 : -ESRCH;
 }
 
-static int close_all(void) {
+static int close_all(bool keep_code) {
     close(0);
     close(1);
     close(2);
-    return rdn_close_from(RDN_CTL_FD + 1);
+    return rdn_close_from(RDN_CTL_FD + 1 + keep_code);
+}
+
+static int place_code(const struct rdn_child_plan *p) {
+    size_t n;
+    const void *code = role->code(me.load, &n, &image_bytes);
+    if (!code)
+        return -ENOEXEC;
+    if (p->alive_read == RDN_CODE_FD || p->alive_write == RDN_CODE_FD)
+        return p->own_root ? rdn_code_place(code, n, me.load->sha256, true, me.code_path) : -EBADF;
+    return rdn_code_place(code, n, me.load->sha256, p->own_root, me.code_path);
+}
+
+static int make_ruleset(const struct rdn_child_plan *p) {
+    int fd = rdn_landlock_create();
+    int rc = fd >= 0 && role->code && p->own_root ? rdn_landlock_allow_code(fd, me.code_path) : 0;
+    return fd < 0 || rc == 0 ? fd : rc;
 }
 
 static int set_limits(const struct rdn_child_plan *p) {
     uint64_t pages = p->spawn.req_bytes + p->spawn.res_bytes + p->spawn.load_bytes + 2 * RDN_PAGE;
-    return rdn_limits_worker(p->vm_bytes + pages + p->spawn.cap_bytes, p->data_bytes + p->spawn.cap_bytes);
+    return rdn_limits_worker(p->vm_bytes + pages + image_bytes + p->spawn.cap_bytes, p->data_bytes + image_bytes + p->spawn.cap_bytes);
 }
 
 /* Falls back to traps where no listener can be had: EBUSY, an outer filter has one; EINVAL, as in gVisor. */
@@ -152,7 +170,9 @@ static void confine(const struct rdn_child_plan *p) {
         give_up(p, RDN_C_PDEATH, -rc);
     if ((rc = map_pages(p)) < 0)
         give_up(p, RDN_C_MAP, -rc);
-    if ((rc = close_all()) < 0)
+    if (role->code && (rc = place_code(p)) < 0)
+        give_up(p, RDN_C_MAP, -rc);
+    if ((rc = close_all(role->code && !p->own_root)) < 0)
         give_up(p, RDN_C_CLOSE, -rc);
     got |= RDN_GOT_CLOSED;
     role->after_fork_child();
@@ -161,7 +181,7 @@ static void confine(const struct rdn_child_plan *p) {
             give_up(p, RDN_C_RLIMITS, -rc);
         got |= RDN_GOT_RLIMITS;
     }
-    if (want & RDN_GOT_LANDLOCK && (ruleset = rdn_landlock_create()) < 0)
+    if (want & RDN_GOT_LANDLOCK && (ruleset = make_ruleset(p)) < 0)
         give_up(p, RDN_C_RULESET, -ruleset);
     if (want & RDN_GOT_UID) {
         if ((rc = rdn_set_ids(p->spawn.uid, p->spawn.gid)) < 0)
@@ -244,10 +264,20 @@ static uint32_t next_call(uint32_t seen) {
     return seq;
 }
 
+/* From here on a native worker has the same list as any other. */
+static void seal_code(void) {
+    int none;
+    close(RDN_CODE_FD);
+    if (rdn_seccomp_load(second, 0, &none) < 0)
+        _exit(40 + RDN_C_SECCOMP);
+}
+
 _Noreturn static void serve(void) {
     uint32_t seq = 1;
     begin(seq);
     role->load(&me);
+    if (second)
+        seal_code();
     answer(seq);
     for (;;) {
         seq = next_call(seq);
@@ -263,6 +293,7 @@ _Noreturn static void serve(void) {
 
 _Noreturn void rdn_child_run(const struct rdn_child_plan *p) {
     role = p->role;
+    second = p->spawn.want & RDN_GOT_SECCOMP ? p->second : NULL;
     confine(p);
     serve();
 }

@@ -10,7 +10,8 @@ struct rdn_child_plan {
     int fds[3];                                         /* req, res, load */
     int alive_read, alive_write;                        /* a pipe of the zygote: end of file means it is gone */
     uint64_t vm_bytes, data_bytes;                      /* sizes read just before the fork */
-    const struct sock_fprog *filters;                   /* by enum rdn_policy_mode */
+    const struct sock_fprog *filters, *second;          /* by enum rdn_policy_mode; second: NULL, or after loading native code */
+    bool own_root;                                      /* the zygote has a tmpfs of its own as root */
     const struct rdn_role *role;
 };
 /* Zygote, step 7: crash, violation and trap handlers on their own stack; inherited by the fork. 0 or -errno. */

@@ -2,13 +2,16 @@
  * landlock.c: by raw numbers, because Debian 12's headers stop at ABI 2 and the kernel's own may be newer. */
 #include "sandbox/landlock.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/scope.h"
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
 enum { CREATE_VERSION = 1 };
@@ -42,6 +45,12 @@ int rdn_landlock_create(void) {
     }
     long fd = syscall(SYS_landlock_create_ruleset, &a, size, 0);
     return fd < 0 ? -errno : (int)fd;
+}
+
+int rdn_landlock_allow_code(int ruleset, const char *path) {
+    rdn_auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+    struct { uint64_t allowed; int32_t parent; } __attribute__((packed)) rule = { 1u << 0 | 1u << 2, fd };      /* execute, read file */
+    return fd < 0 || syscall(SYS_landlock_add_rule, ruleset, 1, &rule, 0) < 0 ? -errno : 0;
 }
 
 int rdn_landlock_enter(int ruleset) {

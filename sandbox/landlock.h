@@ -5,5 +5,6 @@
 int rdn_landlock_abi(void);                             /* 1.., or -errno when there is none. [any] */
 /* A ruleset that handles every right this kernel's ABI knows; the descriptor, or -errno. Needs no right to any path. */
 int rdn_landlock_create(void);
+int rdn_landlock_allow_code(int ruleset, const char *path);        /* read and execute this one file; 0 or -errno */
 int rdn_landlock_enter(int ruleset);                    /* 0 or -errno; needs NO_NEW_PRIVS; closes nothing */
 #endif

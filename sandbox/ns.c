@@ -34,25 +34,25 @@ static int map_ids(uid_t uid, gid_t gid) {
 }
 
 /* Any directory serves as the mount point: the mount namespace is private. */
-static int mount_root(const char **ret_dir) {
+static int mount_root(bool for_code, const char **ret_dir) {
     static const char *const dirs[] = { "/tmp", "/mnt", "/run", "/proc" };
     int rc = -ENOENT;
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
         *ret_dir = dirs[i];
-        if (mount("redan", dirs[i], "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16k,mode=755") == 0)
+        if (mount("redan", dirs[i], "tmpfs", MS_NOSUID | MS_NODEV | (for_code ? 0 : MS_NOEXEC), for_code ? "size=64m,mode=755" : "size=16k,mode=755") == 0)
             return 0;
         rc = -errno;
     }
     return rc;
 }
 
-static int empty_root(const char **where) {
+static int empty_root(bool for_code, const char **where) {
     const char *dir;
     *where = "mount private";
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return -errno;
     *where = "mount tmpfs";
-    int rc = mount_root(&dir);
+    int rc = mount_root(for_code, &dir);
     if (rc < 0)
         return rc;
     *where = "pivot_root";
@@ -62,10 +62,12 @@ static int empty_root(const char **where) {
     if (chdir("/") < 0 || umount2("/old", MNT_DETACH) < 0 || rmdir("/old") < 0)
         return -errno;
     *where = "mount read-only";
+    if (for_code)
+        return 0;                                       /* each new library is written here; workers may not write */
     return mount("none", "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
 }
 
-int rdn_ns_enter(int how, const char **where) {
+int rdn_ns_enter(int how, bool for_code, const char **where) {
     int flags = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -80,7 +82,7 @@ int rdn_ns_enter(int how, const char **where) {
         if (rc < 0)
             return rc;
     }
-    return empty_root(where);
+    return empty_root(for_code, where);
 }
 
 pid_t rdn_ns_fork(bool new_pid, int *ret_pidfd) {

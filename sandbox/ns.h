@@ -7,9 +7,10 @@
 #include <sys/types.h>
 
 enum { RDN_NS_NONE, RDN_NS_PLAIN, RDN_NS_USER };        /* none; by privilege; through a user namespace */
-/* Enters mount, net, ipc, uts and cgroup namespaces and makes an empty tmpfs the root. 0, or -errno with *ret_where naming the
+/* Enters mount, net, ipc, uts and cgroup namespaces and makes an empty tmpfs the root (for_code: one that programs may be
+ * mapped from, 64 MiB). 0, or -errno with *ret_where naming the
  * call. After a failure the process is half inside and must end. */
-int rdn_ns_enter(int how, const char **ret_where);
+int rdn_ns_enter(int how, bool for_code, const char **ret_where);
 
 /* fork with a pidfd, in a new pid namespace when asked. As fork: 0 in the child, the pid, or -errno. Falls back from clone3
  * to clone (container profiles answer ENOSYS). The caller has one thread. */

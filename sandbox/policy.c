@@ -2,10 +2,14 @@
  * policy.c: the system-call list, compiled once per zygote and inherited by its workers. */
 #include "sandbox/policy.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/scope.h"
 
@@ -25,6 +29,12 @@ static const struct rdn_policy_row rows[] = {
 #undef KILL
 };
 #define NROWS (sizeof rows / sizeof *rows)
+static const struct rdn_policy_row loading[] = {
+#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
+#include "sandbox/loading.def"
+#undef ALLOW
+};
+#define NLOADING (sizeof loading / sizeof *loading)
 
 /* Every real condition has a bound or a mask; `op` 0 marks the unused tail. */
 uint32_t rdn_policy_nconds(const struct rdn_policy_row *r) {
@@ -79,26 +89,70 @@ static uint32_t deny_action(enum rdn_policy_mode mode) {
     return SCMP_ACT_KILL_PROCESS;
 }
 
-static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, struct sock_fprog *ret) {
+static bool is_loading(const struct rdn_policy_row *r) {
+    for (size_t i = 0; i < NLOADING; i++)
+        if (loading[i].nr == r->nr)
+            return true;
+    return false;
+}
+
+static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, bool loads, struct sock_fprog *ret) {
     int rc = seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (rc >= 0)
         rc = seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* binary tree: 43 us to load instead of a linear walk per call */
     for (size_t i = 0; rc >= 0 && i < NROWS; i++)
-        if (mode != RDN_POLICY_KILL || !rows[i].kill)   /* a row equal to the default action is refused by the library */
-            rc = add_row(c, &rows[i]);
+        if ((mode != RDN_POLICY_KILL || !rows[i].kill) && !(loads && rows[i].kill && is_loading(&rows[i])))
+            rc = add_row(c, &rows[i]);                  /* a row equal to the default action is refused by the library */
+    for (size_t i = 0; loads && rc >= 0 && i < NLOADING; i++)
+        rc = add_row(c, &loading[i]);
     return rc < 0 ? rc : export_bpf(c, ret);
 }
 
-int rdn_policy_compile(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {
+static int compile(enum rdn_policy_mode mode, bool loads, struct sock_fprog *ret, redan_error *reterr) {
     scmp_filter_ctx c = seccomp_init(deny_action(mode));
     if (!c)
         return rdn_fail(reterr, NOSUP, "R4401", "libseccomp does not know this action");
-    int rc = build(c, mode, ret);
+    int rc = build(c, mode, loads, ret);
     seccomp_release(c);
     if (rc >= 0)
         return 0;
     errno = -rc;
     return rc == -ENOMEM ? rdn_fail(reterr, NOMEM, "", "system-call filter") : rdn_fail_sys(reterr, "seccomp_export_bpf");
+}
+
+int rdn_policy_compile(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, false, ret, reterr); }
+int rdn_policy_compile_loading(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, true, ret, reterr); }
+
+/* Everything that the first filter let through is let through, but what only loading needed. Both together are syscalls.def: a call
+ * meets the stricter of the two. It has no listener, because a process can have one only; so it traps where the first notifies. */
+int rdn_policy_compile_second(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {
+    static const uint32_t gone[] = { SYS_openat, SYS_read, SYS_pread64, SYS_fstat, SYS_newfstatat, SYS_seccomp };
+    uint32_t deny = mode == RDN_POLICY_ERRNO ? SECCOMP_RET_ERRNO | EPERM : mode == RDN_POLICY_KILL ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_TRAP;
+    enum { ARGS = offsetof(struct seccomp_data, args), NGONE = sizeof gone / sizeof *gone,
+           HEAP = MAP_TYPE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED };
+    struct sock_filter f[NGONE + 14] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+    unsigned n = 1, last = NGONE + 12;                   /* the two answers stand at the end: last allows, last + 1 denies */
+    for (unsigned i = 0; i < NGONE; i++, n++)
+        f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gone[i], (uint8_t)(last - n), 0);
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close, 8, 0);
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, (uint8_t)(last - n - 1)), n++;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS + 16);
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, (uint8_t)(last - n), 0), n++;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS + 24);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, HEAP);
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAP_PRIVATE | MAP_ANONYMOUS, 0, (uint8_t)(last - n)), n++;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS + 32);
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, (uint8_t)(last - n - 1), (uint8_t)(last - n)), n++;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS);        /* close: only what is not open */
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 8, (uint8_t)(last - n), 0), n++;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, deny);
+    struct sock_filter *own = malloc(sizeof f);
+    if (!own || n != last + 2)
+        return free(own), rdn_fail(reterr, NOMEM, "", "system-call filter");
+    memcpy(own, f, sizeof f);
+    *ret = (struct sock_fprog){ (unsigned short)n, own };
+    return 0;
 }
 
 void rdn_policy_free(struct sock_fprog *p) {

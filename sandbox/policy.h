@@ -20,6 +20,9 @@ uint32_t rdn_policy_nconds(const struct rdn_policy_row *);
 /* Compiles the list with libseccomp (a quarter of a millisecond); *ret.filter is malloc'ed. NOSUP when the library
  * refuses, NOMEM. [setup] */
 int rdn_policy_compile(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
+/* Native workers: the list plus loading.def; and the filter that afterwards takes the additions back. */
+int rdn_policy_compile_loading(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
+int rdn_policy_compile_second(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
 void rdn_policy_free(struct sock_fprog *);
 
 /* "openat" for 257; "syscall 999" for an unknown number; RDN_NR_IMPORT is an import that was not preloaded. */

@@ -60,7 +60,7 @@ static int try_uid(void) { return rdn_set_ids(1900000000u, 1900000000u); }
 
 static int try_ns(int how) {
     const char *where;
-    int rc = rdn_ns_enter(how, &where);
+    int rc = rdn_ns_enter(how, false, &where);
     if (rc < 0)
         return rc;
     int pidfd = -1;

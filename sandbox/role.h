@@ -5,15 +5,17 @@
  * Members marked [signal] run in a signal handler: no allocation, no lock, no system call. */
 #ifndef RDN_ROLE_H
 #define RDN_ROLE_H
+#include "sandbox/code.h"
 #include "sandbox/wire.h"
 
-#define RDN_ROLE_ABI 1u
+#define RDN_ROLE_ABI 2u
 struct rdn_worker {                                     /* one confined process, seen from inside */
     const struct rdn_req *req;
     struct rdn_res *res;
     const struct rdn_load *load;
     size_t req_bytes, res_bytes, load_bytes;
     _Atomic uint32_t current;                           /* the call in progress; 0 between calls */
+    char code_path[RDN_CODE_PATH];                      /* roles with .code: where its library is */
 };
 struct rdn_role_start { const char *site, *preload; uint64_t seed; char *err; size_t err_cap; };   /* preload: "a,b,c" */
 struct rdn_role {
@@ -28,6 +30,9 @@ struct rdn_role {
     void (*after_fork_child)(void);                                  /* step 4 of the worker */
     /* Worker. Both fill status, err_*, traceback of res; seq is the call loop's. */
     void (*load)(struct rdn_worker *);
+    /* Native code: the library in the load page and the address space it takes. Set: the worker is confined by two filters, the
+     * second after load; NULL: by one. */
+    const void *(*code)(const struct rdn_load *, size_t *ret_bytes, uint64_t *ret_image_bytes);
     void (*call)(struct rdn_worker *);
     size_t (*where)(char *out, size_t cap);             /* [signal] "score.py:3" of the plugin's innermost frame */
     size_t (*dump)(char *out, size_t cap);              /* [signal] traceback after a crash */

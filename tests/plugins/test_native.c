@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_native.c: native plugins and C functions in real workers: what a hostile library gets in each tier, and how calls end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "plugins/worker.h"
+#include "sandbox/wire.h"
+
+static char dir[] = "/tmp/redan-native-XXXXXX";
+static const char *const yaml_native = "schema: 1\nplugin: {id: org.example.hostile, version: 1.0.0, kind: native, entry: lib.so}\nfunctions:\n"
+                                       "  attempt: {signature: \"(which: int) -> int\"}\nlimits: {time_cap_ms: 200, max_rows: 64}\n";
+static const char *const yaml_foreign = "schema: 1\nplugin: {id: org.example.foreign, version: 1.0.0, kind: cfn, entry: lib.so}\ncfn:\n"
+                                        "  mix: {signature: \"(a: float, n: int, up: bool) -> float\", symbol: blend}\n  letters: {signature: \"(s: str(8)) -> int\"}\n"
+                                        "  side_of: {signature: \"(day: date, side: enum(buy, sell)) -> enum(buy, sell)\"}\n";
+
+static void copy_file(const char *from, const char *to) {
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    char b[65536];
+    assert_non_null(in);
+    assert_non_null(out);
+    for (size_t n; (n = fread(b, 1, sizeof b, in));)
+        assert_int_equal(fwrite(b, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+static void project(const char *yaml, const char *lib) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/lib.so", dir);
+    copy_file(lib, path);
+    snprintf(path, sizeof path, "%s/plugin.yaml", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(yaml, f);
+    fclose(f);
+}
+
+static const struct rdn_wire_param which = { "which", { .kind = RDN_WIRE_INT } };
+static const struct rdn_function_spec attempt = { "attempt", &which, 1, { .kind = RDN_WIRE_INT }, 0 };
+
+static struct rdn_plugins *host(struct rdn_plugins_options o) {
+    struct rdn_plugins *ps = NULL;
+    redan_error e = { 0 };
+    o.spin_off = true;
+    if (rdn_plugins_open(&o, &ps, &e) < 0)
+        fail_msg("%s %s", e.id, e.text);
+    return ps;
+}
+
+static struct rdn_plugin *open_native(struct rdn_plugins *ps, const struct rdn_function_spec *fns, uint32_t n) {
+    struct rdn_plugin_spec s = { .name = "attempt", .file = dir, .fns = fns, .nfns = n };
+    struct rdn_plugin *p = NULL;
+    redan_error e = { 0 };
+    if (rdn_plugin_open(ps, &s, &p, &e) < 0)
+        fail_msg("%s %s: %s", e.id, e.where, e.text);
+    return p;
+}
+
+static enum rdn_outcome ask(struct rdn_plugin *p, int64_t n, int64_t *ret) {
+    struct rdn_wire_value in = { .i = n }, out = { .i = -77 };
+    enum rdn_outcome how = rdn_plugin_call(p, 0, &in, 1, 0, 0, &out);
+    *ret = out.i;
+    return how;
+}
+
+static const struct { const char *name; struct rdn_plugins_options o; } tiers[] = {
+    { "as it is", { 0 } },
+    { "no user namespaces", { .no_userns = true } },
+    { "no namespaces: the library is a memfd", { .no_ns = true, .no_userns = true } },
+    { "trap", { .deny = RDN_DENY_TRAP } },
+    { "errno", { .deny = RDN_DENY_ERRNO } },
+};
+
+static void test_nothing_out(void **state) {
+    (void)state;
+    project(yaml_native, NATIVE_LIB);
+    for (size_t t = 0; t < sizeof tiers / sizeof *tiers; t++) {
+        struct rdn_plugins *ps = host(tiers[t].o);
+        struct rdn_plugin *p = open_native(ps, &attempt, 1);
+        int64_t got;
+        assert_int_equal(ask(p, -1, &got), RDN_OUT_VALUE);
+        if (got)
+            fail_msg("%s (%s): the constructor got %llx", tiers[t].name, rdn_tier_text(rdn_plugins_tier(ps)), (unsigned long long)got);
+        for (int64_t i = 0; i < 12; i++) {
+            enum rdn_outcome how = ask(p, i, &got);
+            if (how != RDN_OUT_VALUE || got)
+                fail_msg("%s: attempt %lld: %s, got %lld", tiers[t].name, (long long)i, rdn_outcome_text(how), (long long)got);
+        }
+        struct rdn_plugin_status *s = calloc(1, sizeof *s);
+        assert_non_null(s);
+        rdn_plugin_status(p, s);
+        if (tiers[t].o.deny == RDN_DENY_NOTIFY)
+            assert_true(s->violations >= 3);
+        free(s);
+        rdn_plugin_close(p);
+        rdn_plugins_close(ps);
+    }
+}
+
+/* The table above can fail: without the filters the constructor gets something. */
+static void test_control(void **state) {
+    (void)state;
+    project(yaml_native, NATIVE_LIB);
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ .ablate = RDN_GOT_SECCOMP, .require_tier = RDN_TIER_MINIMAL });
+    struct rdn_plugin *p = open_native(ps, &attempt, 1);
+    int64_t got;
+    assert_int_equal(ask(p, -1, &got), RDN_OUT_VALUE);
+    assert_true(got);
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+}
+
+static void test_late_and_dead(void **state) {
+    (void)state;
+    project(yaml_native, NATIVE_LIB);
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    struct rdn_plugin *p = open_native(ps, &attempt, 1);
+    int64_t got;
+    assert_int_equal(ask(p, 12, &got), RDN_OUT_TIMEOUT);
+    assert_int_equal(rdn_plugin_settle(p, 0, INT64_C(3000000000)), RDN_OUT_KILLED);
+    assert_int_equal(ask(p, 13, &got), RDN_OUT_DIED);
+    rdn_plugin_settle(p, 0, INT64_C(3000000000));
+    assert_int_equal(ask(p, 0, &got), RDN_OUT_VALUE);    /* a new worker */
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+}
+
+static void test_wrong_signature(void **state) {
+    (void)state;
+    static const struct rdn_wire_param f = { "which", { .kind = RDN_WIRE_FLOAT } };
+    static const struct { struct rdn_function_spec fn; const char *id; } rows[] = {
+        { { "attempt", &f, 1, { .kind = RDN_WIRE_INT }, 0 }, "R4324" },
+        { { "attempt", &which, 1, { .kind = RDN_WIRE_FLOAT }, 0 }, "R4324" },
+        { { "nothing", &which, 1, { .kind = RDN_WIRE_INT }, 0 }, "R4323" },
+    };
+    project(yaml_native, NATIVE_LIB);
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rdn_plugin_spec s = { .name = "attempt", .file = dir, .fns = &rows[i].fn, .nfns = 1 };
+        struct rdn_plugin *p = NULL;
+        redan_error e = { 0 };
+        assert_true(rdn_plugin_open(ps, &s, &p, &e) < 0);
+        assert_string_equal(e.id, rows[i].id);
+    }
+    rdn_plugins_close(ps);
+}
+
+static void test_reload_many(void **state) {
+    (void)state;
+    project(yaml_native, NATIVE_LIB);
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    struct rdn_plugin *p = open_native(ps, &attempt, 1);
+    for (int i = 0; i < 20; i++) {
+        char path[200];
+        int64_t got;
+        bool same = true;
+        redan_error e = { 0 };
+        snprintf(path, sizeof path, "%s/plugin.yaml", dir);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fprintf(f, "%s# %d\n", yaml_native, i);          /* another content, so another file in the zygote's root */
+        fclose(f);
+        assert_int_equal(rdn_plugin_reload(p, NULL, &same, &e), 0);
+        assert_false(same);
+        assert_int_equal(ask(p, 2, &got), RDN_OUT_VALUE);
+    }
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+}
+
+static void test_foreign_functions(void **state) {
+    (void)state;
+    static const char *const sides[] = { "buy", "sell" };
+    static const struct rdn_wire_param mix[] = { { "a", { .kind = RDN_WIRE_FLOAT } }, { "n", { .kind = RDN_WIRE_INT } }, { "up", { .kind = RDN_WIRE_BOOL } } };
+    static const struct rdn_wire_param text[] = { { "s", { .kind = RDN_WIRE_TEXT, .size = 8 } } };
+    static const struct rdn_wire_param side[] = { { "day", { .kind = RDN_WIRE_DATE } }, { "side", { .kind = RDN_WIRE_ENUM, .names = sides, .nnames = 2 } } };
+    const struct rdn_function_spec fns[] = { { "mix", mix, 3, { .kind = RDN_WIRE_FLOAT }, 0 }, { "letters", text, 1, { .kind = RDN_WIRE_INT }, 0 },
+                                             { "side_of", side, 2, { .kind = RDN_WIRE_ENUM, .names = sides, .nnames = 2 }, 0 } };
+    project(yaml_foreign, FOREIGN_LIB);
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    struct rdn_plugin *p = open_native(ps, fns, 3);
+    struct rdn_wire_value in[] = { { .f = 1.5 }, { .i = 4 }, { .b = true }, { .f = 1.5 }, { .i = 4 }, { .b = false } }, out[2];
+    uint8_t outs[2];
+    assert_int_equal(rdn_plugin_call_fn(p, 0, 0, in, 3, 2, 0, 0, out, outs), RDN_OUT_VALUE);
+    assert_true(out[0].f == 5.5 && out[1].f == -2.5);
+    struct rdn_wire_value words[] = { { .text = { "abc", 3 } }, { .text = { "12345678", 8 } } };
+    assert_int_equal(rdn_plugin_call_fn(p, 1, 0, words, 1, 2, 0, 0, out, outs), RDN_OUT_BAD_VALUE);
+    assert_true(outs[0] == RDN_OUT_VALUE && out[0].i == 3 && outs[1] == RDN_OUT_BAD_VALUE);      /* the second is not terminated */
+    struct rdn_wire_value days[] = { { .i = 10 }, { .i = 1 }, { .i = -10 }, { .i = 0 } };
+    rdn_plugin_call_fn(p, 2, 0, days, 2, 2, 0, 0, out, outs);
+    assert_true(outs[0] == RDN_OUT_VALUE && out[0].i == 0 && outs[1] == RDN_OUT_BAD_VALUE);      /* 7 is no side */
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char path[200];
+    (void)state;
+    snprintf(path, sizeof path, "%s/lib.so", dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plugin.yaml", dir);
+    unlink(path);
+    return rmdir(dir);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_out),     cmocka_unit_test(test_late_and_dead),     cmocka_unit_test(test_wrong_signature),
+        cmocka_unit_test(test_reload_many),     cmocka_unit_test(test_foreign_functions), cmocka_unit_test(test_control),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
