@@ -2,6 +2,7 @@
  * rules.c: native conditions against the same conditions compiled by gcc, in one run. One JSON object a line.
  *
  *   bench-rules [--rounds N] [--set NAME] [--rules N] [--backend NAME]
+ *   bench-rules --file FILE                              own time and plan of rules on the sets' event, no peer (bench/plan.py)
  *   bench-rules --serve DIR --set NAME --rules N [--backend NAME] [--batch columns|structs]
  *   bench-rules --clock MS                               {"ghz":…}: the median over that time of what a chain of additions runs at
  *
@@ -24,7 +25,7 @@
 #include "jit/frame.h"
 #include "jit/unit.h"
 
-struct options { const char *serve, *set, *backend, *batch, *plan; uint32_t rounds, rules, clock_ms; };
+struct options { const char *file, *serve, *set, *backend, *batch, *plan; uint32_t rounds, rules, clock_ms; };
 enum { EVENTS = 16384, ANSWERS = 2048 };
 struct run {
     struct rdn_arena arena;
@@ -210,16 +211,16 @@ static void measure(struct run *r, struct gcc_peer *peers, uint32_t rounds, stru
     free(block);
 }
 
-/* {"flat":88,…}: rules by technique, as the planner names them. */
+/* {"ns":70.1,"flat":88,…}: the time the planner expects of an event, rules by technique as it names them. */
 static void print_plan(const struct rdn_plan *pl) {
     static const char *const names[] = {
 #define TECHNIQUE(name, text, doc) text,
 #include "jit/technique.def"
 #undef TECHNIQUE
     };
-    printf("\"plan\":{");
+    printf("\"plan\":{\"ns\":%.1f", pl ? pl->ns : 0.0);
     for (uint32_t i = 0; pl && i < RDN_RULE_COUNT; i++)
-        printf("%s\"%s\":%u", i ? "," : "", names[i], pl->nhow[i]);
+        printf(",\"%s\":%u", names[i], pl->nhow[i]);
     printf("},");
 }
 static void print_row(struct run *r, const struct set_kind *kind, const struct times *t, double load, uint64_t hash, bool ok, double compile_ms) {
@@ -397,6 +398,31 @@ static int serve(const struct options *o, const struct set_kind *kind) {
     return 0;
 }
 
+/* ---- rules of a file, for the planner's constants ---- */
+static int of_file(const struct options *o) {
+    struct run r = {.n = EVENTS / 4, .prior = o->plan && !strcmp(o->plan, "static")};
+    double own = 1e18;
+    FILE *f = fopen(o->file, "r");
+    char *text = NULL;
+    size_t cap = 0;
+    if (!f || getdelim(&text, &cap, 0, f) < 0) {
+        perror(o->file);
+        return 2;
+    }
+    fclose(f);
+    r.events = set_events(EVENTS, 7, 0);
+    open_run(&r, text, o->backend);
+    for (uint32_t k = 0; k < o->rounds; k++)
+        less(&own, slice_own(&r));
+    printf("{\"rules\":%u,", r.ir->nrules);
+    print_plan(((const struct rdn_unit *)r.prog->x)->events[0].plan);
+    printf("\"ns_min\":%.2f}\n", own);
+    free(text);
+    free(r.events);
+    close_run(&r);
+    return 0;
+}
+
 static int print_clock(uint32_t ms) {
     double v[1000], until = now_ns() + ms * 1e6;
     uint32_t n = 0;
@@ -414,6 +440,7 @@ static bool take(struct options *o, const char *name, const char *value) {
     else if (!strcmp(name, "--backend")) o->backend = value;
     else if (!strcmp(name, "--batch")) o->batch = value;
     else if (!strcmp(name, "--plan")) o->plan = value;
+    else if (!strcmp(name, "--file")) o->file = value;
     else if (!strcmp(name, "--rounds")) o->rounds = (uint32_t)atoi(value);
     else if (!strcmp(name, "--clock")) o->clock_ms = (uint32_t)atoi(value);
     else if (!strcmp(name, "--rules")) o->rules = (uint32_t)atoi(value);
@@ -429,6 +456,8 @@ int main(int argc, char **argv) {
             fprintf(stderr, "usage: bench-rules [--serve DIR] [--set NAME] [--rules N] [--backend NAME] [--rounds N] [--batch columns|structs]\n");
             return 2;
         }
+    if (o.file)
+        return of_file(&o);
     if (o.clock_ms)
         return print_clock(o.clock_ms);
     for (const struct set_kind *k = set_kinds; k < set_kinds + SET_KINDS; k++) {

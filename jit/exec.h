@@ -65,6 +65,7 @@ bool rdn_backend_known(const char *name);
  * is expected to hold, and the time expected of the rule. False: the executor plans nothing. */
 struct rdn_rule_plan { const char *technique, *doc; rdn_id by; double pass, ns; };
 bool rdn_program_rule_plan(const struct rdn_program *, uint32_t event, uint32_t at, struct rdn_rule_plan *ret);
+double rdn_program_event_ns(const struct rdn_program *, uint32_t event);    /* expected of an event's rules, look-ups with them; 0: not known */
 
 enum rdn_phase { RDN_EARLY, RDN_LATE };
 struct rdn_frame_head {                                  /* first member of struct rdn_frame; the lane reads and writes it */

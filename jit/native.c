@@ -133,3 +133,7 @@ bool rdn_program_rule_plan(const struct rdn_program *p, uint32_t event, uint32_t
     *ret = (struct rdn_rule_plan){how[r->how][0], how[r->how][1], r->by ? pl->nodes.v[r->by].src : 0, (double)r->pass, (double)r->ns};
     return true;
 }
+double rdn_program_event_ns(const struct rdn_program *p, uint32_t event) {
+    const struct rdn_unit *u = p->x;
+    return u && u->emitter ? u->events[event].plan->ns : 0;
+}

@@ -132,9 +132,11 @@ static inline int64_t rdn_pword_float(double d) {
 /* Thresholds: groups[i] runs while keys[i] < x, where x is the word, or its complement when `flip`; keys ascend and end with
  * INT64_MAX. */
 struct rdn_pladder { struct rdn_pword of; bool flip; uint32_t n; int64_t *keys; uint32_t *groups; };
-/* Rules that are one threshold each: bits[k] of them hold when the first k * RDN_PURE_STEP keys are below x; the rest one by one. */
+/* Rules that are one threshold each: bits[k * words ..] of them hold when the first k * step keys are below x; the rest one by one.
+ * Steps of one key are fastest, and take up to 32 words a rule. */
+#define RDN_PURE_EACH 32u
 #define RDN_PURE_STEP 16u
-struct rdn_ppure { struct rdn_pword of; bool flip; uint32_t n; int64_t *keys; uint32_t *rules; uint64_t *bits; };
+struct rdn_ppure { struct rdn_pword of; bool flip; uint32_t n, step; int64_t *keys; uint32_t *rules; uint64_t *bits; };
 /* Kill sets: atoms stand from output bit 64 * word on; a false one kills dep set `set` + its number. The rest of `rules` fire. */
 #define RDN_KILL_WORDS 256u                              /* of rules, at most */
 struct rdn_pkill { uint32_t word, natoms, set; uint64_t *rules; };
@@ -154,6 +156,7 @@ struct rdn_plan {
     RDN_VEC(rdn_pid) shared;                             /* nodes computed once, operands first; items are among them */
     RDN_VEC(rdn_pid) params;                             /* PARAM slots */
     RDN_VEC(rdn_pid) finite;                             /* f64 fields and slots that native code reads */
+    double ns;                                           /* expected of an event: rules, look-ups, what the runner does */
     struct rdn_prule *rules; uint32_t nrules, words, bits;   /* words: of the rules; bits: rules and items */
     RDN_VEC(rdn_pid) clauses;
     RDN_VEC(struct rdn_pcond) conds;

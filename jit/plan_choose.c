@@ -11,20 +11,22 @@ double rdn_plan_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid w
     double ns = 0;
     for (uint32_t i = 0; i < n; i++)
         ns += v[i] == without ? 0 : c->ns[v[i]] + k_ns_and;
-    return ns * k_overlap;
+    return ns;
 }
-/* With a jump on `by` in front. */
-static double jump_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
-    double p = rdn_plan_pass(c, by), wrong = p < 0.5 ? p : 1 - p, all = rdn_plan_ns(c, v, n, without), first = rdn_plan_ns(c, &by, 1, 0);
-    return first * k_first + wrong * k_ns_wrong + p * (all - first);
+double rdn_plan_rule_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
+    double all = rdn_plan_ns(c, v, n, without);
+    if (!by)
+        return k_ns_rule + all;
+    double p = rdn_plan_pass(c, by), wrong = p < 0.5 ? p : 1 - p;
+    return k_ns_jump + c->ns[by] + wrong * k_ns_wrong + p * (all - c->ns[by] - k_ns_and);
 }
 rdn_pid rdn_plan_jump(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
-    double best = c->opt->force == RDN_RULE_BRANCH ? 1e18 : rdn_plan_ns(c, v, n, without);
+    double best = c->opt->force == RDN_RULE_BRANCH ? 1e18 : rdn_plan_rule_ns(c, v, n, without, 0);
     rdn_pid by = 0;
     for (uint32_t i = 0; n > 1 + (without != 0) && i < n && c->opt->force != RDN_RULE_FLAT; i++) {
         if (v[i] == without)
             continue;
-        double ns = jump_ns(c, v, n, without, v[i]);
+        double ns = rdn_plan_rule_ns(c, v, n, without, v[i]);
         if (ns < best) {
             best = ns;
             by = v[i];
@@ -87,35 +89,61 @@ static bool wants(const struct rdn_choice *c, uint32_t i, enum rdn_technique how
     rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
     return open_rule(c, i) && (how == RDN_RULE_PURE ? n == 1 : n > 1 || how == RDN_RULE_INDEX || forced(c, how));
 }
-/* What going by `by` saves of the rule's time. */
-static double gain(struct rdn_choice *c, uint32_t i, rdn_pid by) {
+/* How rules go by a key. least: fewer rules of one word do not; start: once an event, look: each word, run: a sparse function. */
+struct keyed { key_fn *key; enum rdn_technique how; uint32_t least; double start, look, run; };
+/* Rules with one clause have one function. */
+static double sparse_ns(struct rdn_choice *c, const struct keyed *k, uint32_t i, rdn_pid by) {
     uint32_t n;
     const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
-    rdn_pid jump = rdn_plan_jump(c, v, n, 0);
-    double else_ns = jump ? jump_ns(c, v, n, 0, jump) : rdn_plan_ns(c, v, n, 0);
-    return else_ns - rdn_plan_pass(c, by) * (k_ns_sparse + rdn_plan_ns(c, v, n, by));
+    return rdn_plan_pass(c, by) * (k->run / rdn_pnode_at(c->pl, by)->uses + rdn_plan_rule_ns(c, v, n, by, rdn_plan_jump(c, v, n, by)));
 }
-/* Two rounds: how many could go by a word, then what they would save together; a word that saves less than the look costs is
- * not worth it. */
-static void by_key(struct rdn_choice *c, key_fn *key, enum rdn_technique how, uint32_t least, double look_ns) {
+/* What going by `by` saves of the rule's time. */
+static double gain(struct rdn_choice *c, const struct keyed *k, uint32_t i, rdn_pid by) {
+    uint32_t n;
+    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+    double else_ns = rdn_plan_rule_ns(c, v, n, 0, rdn_plan_jump(c, v, n, 0));
+    return k->how == RDN_RULE_PURE ? else_ns : else_ns - sparse_ns(c, k, i, by);
+}
+/* Two rounds: how many could go by a word, then what they would save together. A word that saves less than the look costs is not
+ * worth it, and all of them are not when they save less than the first look. */
+static void by_key(struct rdn_choice *c, const struct keyed *k) {
     struct rdn_plan *pl = c->pl;
+    bool all = forced(c, k->how) || (k->how == RDN_RULE_PURE && forced(c, RDN_RULE_LADDER));
     float *saves = rdn_new_n(c->tmp, float, 2 * (size_t)pl->nodes.n + 2);
     rdn_pid *by = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1), *word = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1);
+    double total = 0;
     for (uint32_t i = 0; i < pl->nrules; i++) {
         uint32_t n;
         const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &n);
         double p;
-        for (uint32_t k = 0; wants(c, i, how) && k < n; k++)
-            c->count[key(c, v[k], &p)]++;
+        for (uint32_t a = 0; wants(c, i, k->how) && a < n; a++)
+            c->count[k->key(c, v[a], &p)]++;
     }
     for (uint32_t i = 0; i < pl->nrules; i++)
-        if (wants(c, i, how) && (by[i] = rarest(c, i, key, least, &word[i])))
-            saves[word[i]] += (float)(how == RDN_RULE_PURE ? look_ns : gain(c, i, by[i]));
-    for (uint32_t i = 0; i < pl->nrules; i++)
-        if (by[i] && (saves[word[i]] >= look_ns || c->opt->force == how))
-            settle(c, i, how, by[i]);
-    for (uint32_t i = 0; i < 2 * pl->nodes.n + 2; i++)
+        if (wants(c, i, k->how) && (by[i] = rarest(c, i, k->key, all ? 1 : k->least, &word[i])))
+            saves[word[i]] += (float)gain(c, k, i, by[i]);
+    for (uint32_t i = 0; i < 2 * pl->nodes.n + 2; i++) {
+        total += saves[i] > k->look ? saves[i] - k->look : 0;
         c->count[i] = 0;
+    }
+    for (uint32_t i = 0; i < pl->nrules; i++)
+        if (by[i] && (all || (total > k->start && saves[word[i]] > k->look)))
+            settle(c, i, k->how, by[i]);
+}
+static struct keyed keyed_by(const struct rdn_choice *c, enum rdn_technique how) {
+    switch (how) {
+    case RDN_RULE_INDEX: return (struct keyed){equality_key, how, (uint32_t)k_index_rules, k_ns_start, k_ns_look, k_ns_sparse};
+    case RDN_RULE_PURE: return (struct keyed){pure_key, how, (uint32_t)k_ladder_rules, 0, k_ns_pure + c->pl->words * k_ns_pure_word, 0};
+    default: return (struct keyed){threshold_key, RDN_RULE_LADDER, (uint32_t)k_ladder_rules, k_ns_climb, k_ns_ladder, k_ns_rung};
+    }
+}
+static void go_by_keys(struct rdn_choice *c) {
+    static const enum rdn_technique order[] = {RDN_RULE_INDEX, RDN_RULE_PURE, RDN_RULE_LADDER};
+    for (unsigned i = 0; i < 3; i++)
+        if (may(c, order[i]) || (order[i] == RDN_RULE_PURE && forced(c, RDN_RULE_LADDER))) {
+            struct keyed k = keyed_by(c, order[i]);
+            by_key(c, &k);
+        }
 }
 
 /* ---- late reads ---- */
@@ -187,18 +215,29 @@ static void late_reads(struct rdn_choice *c) {
 /* ---- all of it ---- */
 static void predict(struct rdn_choice *c, uint32_t i) {
     struct rdn_prule *r = &c->pl->rules[i];
+    struct keyed k = keyed_by(c, (enum rdn_technique)r->how);
     uint32_t n;
     const rdn_pid *v = rdn_plan_conjuncts(c->pl, &r->root, &n);
-    double flat = rdn_plan_ns(c, v, n, 0);
+    double flat = rdn_plan_rule_ns(c, v, n, 0, 0);
     switch ((enum rdn_technique)r->how) {
     case RDN_RULE_INTERP: r->ns = (float)k_ns_interp; break;
     case RDN_RULE_FLAT: r->ns = (float)flat; break;
-    case RDN_RULE_BRANCH: r->ns = (float)jump_ns(c, v, n, 0, r->by); break;
-    case RDN_RULE_INDEX: case RDN_RULE_LADDER: r->ns = (float)(r->pass * (k_ns_sparse + rdn_plan_ns(c, v, n, r->by))); break;
+    case RDN_RULE_BRANCH: r->ns = (float)rdn_plan_rule_ns(c, v, n, 0, r->by); break;
+    case RDN_RULE_INDEX: case RDN_RULE_LADDER: r->ns = (float)sparse_ns(c, &k, i, r->by); break;
     case RDN_RULE_LATE: r->ns = (float)(flat + r->pass * k_ns_sparse); break;
-    case RDN_RULE_PURE: r->ns = (float)k_ns_pure; break;
-    case RDN_RULE_KILL: case RDN_RULE_COUNT: break;      /* plan_kill.c */
+    case RDN_RULE_PURE: case RDN_RULE_COUNT: r->ns = 0; break;      /* its ladder's time is */
+    case RDN_RULE_KILL: break;                           /* plan_kill.c */
     }
+}
+void rdn_plan_total(struct rdn_plan *pl) {
+    double near = 0, rest = 0;
+    for (uint32_t i = 0; i < pl->nrules; i++) {
+        unsigned how = pl->rules[i].how;
+        *(how == RDN_RULE_FLAT || how == RDN_RULE_BRANCH || how == RDN_RULE_LATE ? &near : &rest) += (double)pl->rules[i].ns;
+    }
+    rest += pl->indexes.n ? k_ns_start + pl->indexes.n * k_ns_look : 0;
+    rest += pl->ladders.n || pl->pures.n ? k_ns_climb + pl->ladders.n * k_ns_ladder + pl->pures.n * (k_ns_pure + pl->words * k_ns_pure_word) : 0;
+    pl->ns = k_ns_event + near * (near > k_near ? k_far : 1) + rest;
 }
 static void costs(struct rdn_choice *c) {
     struct rdn_plan *pl = c->pl;
@@ -245,17 +284,11 @@ void rdn_plan_choose(struct rdn_choice *c) {
     rdn_plan_passes(c, c->opt->sampled);
     costs(c);
     count_asked(c);
-    bool all_index = forced(c, RDN_RULE_INDEX), all_ladder = forced(c, RDN_RULE_LADDER);
-    if (may(c, RDN_RULE_INDEX))
-        by_key(c, equality_key, RDN_RULE_INDEX, all_index ? 1 : (uint32_t)k_index_rules, k_ns_look);
-    if (may(c, RDN_RULE_LADDER)) {
-        by_key(c, pure_key, RDN_RULE_PURE, all_ladder ? 1 : (uint32_t)k_pure_rules, 0);
-        by_key(c, threshold_key, RDN_RULE_LADDER, all_ladder ? 1 : (uint32_t)k_ladder_rules, k_ns_ladder);
-    }
+    go_by_keys(c);
     if (may(c, RDN_RULE_LATE) && !c->no_late && !c->opt->no_late)
         late_reads(c);
-    if (may(c, RDN_RULE_KILL) && rdn_plan_kill_wins(c))
-        return;
+    if (may(c, RDN_RULE_KILL))
+        rdn_plan_kill_wins(c);
     for (uint32_t i = 0; i < pl->nrules; i++) {
         uint32_t k;
         const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &k);

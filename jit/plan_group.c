@@ -281,4 +281,5 @@ void rdn_plan_groups(struct rdn_choice *c) {
         all_late(c);
     }
     all_inputs(pl, c->tmp);
+    rdn_plan_total(pl);
 }

@@ -24,7 +24,10 @@ void   rdn_plan_passes(struct rdn_choice *, const struct rdn_sampled *of);
 double rdn_plan_pass(struct rdn_choice *, rdn_pid);
 /* plan_choose.c */
 void   rdn_plan_choose(struct rdn_choice *);             /* how, by, pass and ns of each rule */
-double rdn_plan_ns(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without);   /* of computing them all, as one rule among many */
+double rdn_plan_ns(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without);   /* of computing them all */
+/* As one rule among many, with a jump on `by` in front (0: none). */
+double rdn_plan_rule_ns(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by);
+void   rdn_plan_total(struct rdn_plan *);                /* its ns, when groups and tables are made */
 /* The clause to jump on, not `without`; 0: none is worth it. */
 rdn_pid rdn_plan_jump(struct rdn_choice *, const rdn_pid *v, uint32_t n, rdn_pid without);
 
@@ -38,7 +41,7 @@ bool rdn_plan_threshold(const struct rdn_plan *, rdn_pid clause, struct rdn_pthr
 void rdn_plan_tables(struct rdn_choice *);               /* indexes, ladders and pures, with their groups */
 
 /* plan_kill.c */
-bool rdn_plan_kill_wins(struct rdn_choice *);            /* turns the FLAT and BRANCH rules into KILL ones when that is cheaper */
+void rdn_plan_kill_wins(struct rdn_choice *);            /* turns the FLAT and BRANCH rules into KILL ones when that is cheaper */
 void rdn_plan_kill(struct rdn_choice *);                 /* atoms of the KILL rules */
 
 /* plan_group.c */

@@ -193,15 +193,20 @@ static void make_ladder(struct rdn_choice *c, const struct entry *e, uint32_t n)
 static void make_pure(struct rdn_choice *c, const struct entry *e, uint32_t n) {
     struct rdn_plan *pl = c->pl;
     struct rdn_ppure p = {.of = word_of(pl, e->word), .flip = e->flip, .n = n};
-    uint32_t steps = n / RDN_PURE_STEP + 1, w = pl->words;
+    uint32_t w = pl->words;
+    p.step = w <= RDN_PURE_EACH ? 1 : RDN_PURE_STEP;
     p.keys = rdn_new_n(pl->arena, int64_t, n + 1);
     p.rules = rdn_new_n(pl->arena, uint32_t, n + 1);
-    p.bits = rdn_new_n(pl->arena, uint64_t, (size_t)steps * w);
+    p.bits = rdn_new_n(pl->arena, uint64_t, ((size_t)n / p.step + 1) * w);
     for (uint32_t i = 0; i < n; i++) {
+        uint64_t *next = p.bits + ((size_t)i / p.step + 1) * w;
         p.keys[i] = e[i].key;
         p.rules[i] = e[i].rule;
-        for (uint32_t s = i / RDN_PURE_STEP + 1; s < steps; s++)
-            p.bits[(size_t)s * w + e[i].rule / 64] |= 1ull << e[i].rule % 64;
+        if (i / p.step == n / p.step)
+            continue;                                    /* behind the last whole step */
+        if (i % p.step == 0)
+            memcpy(next, next - w, 8 * (size_t)w);
+        next[e[i].rule / 64] |= 1ull << e[i].rule % 64;
     }
     p.keys[n] = INT64_MAX;
     rdn_push_val(pl->grow, &pl->pures, p);

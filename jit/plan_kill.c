@@ -17,13 +17,15 @@ static struct sums add_up(struct rdn_choice *c) {
             continue;
         rdn_pid by = rdn_plan_jump(c, v, n, 0);
         s.rules++;
-        s.flat += by ? rdn_plan_pass(c, by) * (rdn_plan_ns(c, v, n, by) + k_ns_wrong) + rdn_plan_ns(c, &by, 1, 0) * k_first : rdn_plan_ns(c, v, n, 0);
+        s.flat += rdn_plan_rule_ns(c, v, n, 0, by);
         for (uint32_t k = 0; k < n; k++)
             if (!c->count[v[k]]++) {
                 s.atoms++;
-                s.kill += rdn_plan_ns(c, &v[k], 1, 0) + (1 - rdn_plan_pass(c, v[k])) * (k_ns_kill + pl->words * k_ns_kill_word);
+                s.kill += rdn_plan_rule_ns(c, &v[k], 1, 0, 0) + (1 - rdn_plan_pass(c, v[k])) * (k_ns_kill + pl->words * k_ns_kill_word);
             }
     }
+    s.flat *= s.flat > k_near ? k_far : 1;
+    s.kill += pl->words * k_ns_kill_all;
     return s;
 }
 static void unmark(struct rdn_choice *c) {
@@ -31,20 +33,19 @@ static void unmark(struct rdn_choice *c) {
         c->count[p] = 0;
 }
 
-bool rdn_plan_kill_wins(struct rdn_choice *c) {
+void rdn_plan_kill_wins(struct rdn_choice *c) {
     struct rdn_plan *pl = c->pl;
     bool forced = c->opt->force == RDN_RULE_KILL;
     struct sums s = add_up(c);
     unmark(c);
     bool good = s.rules >= k_kill_rules && s.atoms <= k_kill_atoms * s.rules && s.kill < s.flat;
     if (!s.rules || pl->words > RDN_KILL_WORDS || (!forced && !good) || (size_t)s.atoms * pl->dep_words * 8 > RDN_KILL_BYTES)
-        return false;
+        return;
     for (uint32_t i = 0; i < pl->nrules; i++)
         if (candidate(c, i)) {
             pl->rules[i].how = RDN_RULE_KILL;
             pl->rules[i].ns = (float)(s.kill / s.rules);
         }
-    return true;
 }
 
 void rdn_plan_kill(struct rdn_choice *c) {

@@ -63,11 +63,12 @@ static void pure(const struct rdn_frame *f, struct rdn_run *r, const struct rdn_
         return;
     x = p->flip ? ~x : x;
     for (uint32_t n = p->n; n; n /= 2)                   /* keys below x: halves, without a jump to be wrong about */
-        at += p->keys[at + n / 2] < x ? n - n / 2 : 0;
-    const uint64_t *bits = p->bits + (size_t)(at / RDN_PURE_STEP) * words;
+        at += (n - n / 2) & -(uint32_t)(p->keys[at + n / 2] < x);
+    uint32_t whole = p->step == 1 ? at : at / RDN_PURE_STEP;
+    const uint64_t *bits = p->bits + (size_t)whole * words;
     for (uint32_t w = 0; w < words; w++)
         r->fired[w] |= bits[w];
-    for (uint32_t i = at / RDN_PURE_STEP * RDN_PURE_STEP; i < at; i++)
+    for (uint32_t i = whole * p->step; i < at; i++)
         r->fired[p->rules[i] / 64] |= 1ull << p->rules[i] % 64;
 }
 static void kill(struct rdn_run *r) {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * jit_verb.c: `redan jit plan` and `redan jit dump`: what was chosen for each rule and why, and the machine code of it.
  *
+ * --sample EVENTS plans by what clauses do on events of a file, as an engine does that has judged them.
+ *
  * dump compiles into an arena of its own whose sink keeps the functions; objdump reads them when it is there. */
-#include "tools/tool.h"
+#include "tools/feed_in.h"
 #include <string.h>
 #include <unistd.h>
+#include "base/hash.h"
 #include "jit/jit.h"
+#include "jit/sample.h"
 
 /* ---- plan ---- */
 /* The source text of a node on one line, at most `cap` - 1 bytes. */
@@ -53,7 +57,6 @@ static void plan_legend(const struct rdn_program *p, uint32_t event, const struc
 
 static void plan_event(const struct rdn_program *p, const struct rdn_ir *ir, uint32_t event, bool json) {
     const struct rdn_event *ev = &ir->events[event];
-    double sum = 0;
     if (!json)
         printf("%s: %u rule%s on %s\n  %-24s %-8s %6s %7s  %s\n", ev->name, ev->nrules, ev->nrules == 1 ? "" : "s", rdn_program_info(p)->backend,
                "rule", "how", "pass", "ns", "by");
@@ -62,7 +65,6 @@ static void plan_event(const struct rdn_program *p, const struct rdn_ir *ir, uin
         struct rdn_rule_plan rp = { .technique = "interp", .pass = 1 };
         char by[72];
         rdn_program_rule_plan(p, event, i, &rp);
-        sum += rp.ns;
         node_text(ir, rp.by, by, sizeof by);
         if (json)
             plan_json(ir, ev, r, &rp);
@@ -73,7 +75,7 @@ static void plan_event(const struct rdn_program *p, const struct rdn_ir *ir, uin
     }
     if (json)
         return;
-    printf("  %-24s %-8s %6s %7.1f\n", "all", "", "", sum);
+    printf("  %-24s %-8s %6s %7.1f\n", "all", "", "", rdn_program_event_ns(p, event));
     plan_legend(p, event, ev);
 }
 
@@ -143,6 +145,37 @@ static void print_dump(struct dump *d) {
     free(d->v);
 }
 
+/* ---- samples ---- */
+/* Of each type RDN_SAMPLE_MAX events, each with the same chance. */
+static bool read_samples(const struct args *a, const char *path, redan_engine *e, const struct rdn_ir *ir, struct rdn_arena *mem, struct rdn_sampled *ret) {
+    static struct rdn_line l;
+    struct feed f;
+    uint64_t *seen = rdn_new_n(mem, uint64_t, ir->nevents + 1), rnd = 0;
+    if (!feed_open(&f, a, path, e->syms) || !feed_rules(&f, ir)) {
+        feed_close(&f);
+        return false;
+    }
+    while (feed_fetch(&f)) {
+        feed_read(&f, &l);
+        if (l.kind != RDN_LINE_EVENT)
+            continue;
+        struct rdn_sampled *s = &ret[l.index];
+        size_t size = ir->events[l.index].size;
+        uint64_t at = seen[l.index]++;
+        if (!s->rows)
+            *s = (struct rdn_sampled){ 0, size, rdn_arena_alloc(mem, RDN_SAMPLE_MAX * size), rdn_new_n(mem, int64_t, RDN_SAMPLE_MAX) };
+        at = at < RDN_SAMPLE_MAX ? at : rdn_mix64(rnd++) % seen[l.index];
+        if (at >= RDN_SAMPLE_MAX)
+            continue;
+        s->n += s->n < RDN_SAMPLE_MAX;
+        memcpy(s->rows + at * size, l.row, size);
+        memcpy(&s->now[at], l.row, 8);
+    }
+    bool good = !f.failed;
+    feed_close(&f);
+    return good;
+}
+
 /* ---- both ---- */
 static int32_t find_event(const struct rdn_ir *ir, const char *name) {
     for (uint32_t e = 0; e < ir->nevents; e++)
@@ -151,7 +184,7 @@ static int32_t find_event(const struct rdn_ir *ir, const char *name) {
     return -1;
 }
 
-static int show(const struct args *a, const struct rdn_ir *ir, bool dump, int32_t only) {
+static int show_plans(const struct args *a, const struct rdn_ir *ir, const struct rdn_sampled *sampled, bool dump, int32_t only) {
     struct dump d = { .event = only >= 0 ? ir->events[only].name : NULL };
     struct rdn_jit_options o = { .arena_bytes = (size_t)64 << 20, .selfcheck_us = 500, .nsinks = dump, .sinks = { { &d, keep, NULL } } };
     const char *backend = args_value(a, "--backend");
@@ -160,7 +193,7 @@ static int show(const struct args *a, const struct rdn_ir *ir, bool dump, int32_
     redan_error err = { 0 };
     int rc = rdn_jit_open(&o, &rdn_libc_mem, &jit, &err);
     if (rc == 0)
-        rc = rdn_program_open_in(jit, ir, backend ? backend : "auto", &rdn_libc_mem, &p, &err);
+        rc = rdn_program_open_sampled(jit, ir, backend ? backend : "auto", sampled, &rdn_libc_mem, &p, &err);
     if (rc < 0)
         print_error(&err);
     for (uint32_t e = 0; rc == 0 && e < ir->nevents; e++)
@@ -173,8 +206,29 @@ static int show(const struct args *a, const struct rdn_ir *ir, bool dump, int32_
     return rc < 0 ? EXIT_USAGE : EXIT_GOOD;
 }
 
+static int show(const struct args *a, redan_engine *e, const struct rdn_ir *ir, bool dump, int32_t only) {
+    jmp_buf oom;
+    struct rdn_arena mem;
+    const char *log = args_value(a, "--sample");
+    rdn_arena_init(&mem, &rdn_libc_mem);
+    mem.oom = &oom;
+    if (setjmp(oom)) {
+        rdn_arena_fini(&mem);
+        return usage("jit: no memory"), EXIT_USAGE;
+    }
+    struct rdn_sampled *sampled = log ? rdn_new_n(&mem, struct rdn_sampled, ir->nevents + 1) : NULL;
+    if (sampled && !read_samples(a, log, e, ir, &mem, sampled)) {
+        rdn_arena_fini(&mem);
+        return EXIT_USAGE;
+    }
+    int rc = show_plans(a, ir, sampled, dump, only);
+    rdn_arena_fini(&mem);
+    return rc;
+}
+
 int cmd_jit(int argc, char **argv) {
-    static const struct opt opts[] = { { "--event", OPT_VALUE, "" }, { "--backend", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
+    static const struct opt opts[] = { { "--event", OPT_VALUE, "" }, { "--backend", OPT_VALUE, "" }, { "--sample", OPT_VALUE, "" },
+                                       { "--format", OPT_VALUE, "" }, { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     struct args a;
     int rc;
     if (!args_read(&a, "jit", argc, argv, opts) || !args_words(&a, 2, 2))
@@ -191,7 +245,7 @@ int cmd_jit(int argc, char **argv) {
     else if (rs && name && only < 0)
         rc = usage("jit: no event '%.40s' in %s", name, base_name(a.words[1]));
     else if (rs)
-        rc = show(&a, rs->ir, dump, only);
+        rc = show(&a, e, rs->ir, dump, only);
     redan_release(rs);
     redan_close(e);
     return rc;

@@ -291,8 +291,11 @@ static int run_stream(struct run *r) {
         if (!swap_before(r, r->feed.lines))
             return EXIT_FINDINGS;
         take_line(r);
-        if (r->feed.lines % 4096 == 0)
+        if (r->feed.lines % 4096 == 0) {
             progress_step(&bar, r->feed.lines);
+            catch_up(r);
+            stream_replan(&r->stream);
+        }
     }
     catch_up(r);
     progress_end(&bar);

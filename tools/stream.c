@@ -95,6 +95,14 @@ void stream_release(struct stream *s, stream_told *told, void *ctx) {
 
 void stream_finish(redan_lane *l, uint32_t event, const redan_verdict *v) { rdn_judge_accept(l, event, v); }
 
+void stream_replan(struct stream *s) {
+    redan_error err = { 0 };
+    if (redan_replan(s->eng, 0, NULL, &err) < 0)
+        print_error(&err);                               /* and the rules go on as they are */
+    for (uint32_t i = 0; i < s->nlanes; i++)
+        rdn_lane_sync(s->lanes[i]);
+}
+
 int stream_swap(struct stream *s, redan_ruleset *rs, redan_error *reterr) {
     int rc = redan_activate(s->eng, rs, NULL, NULL, reterr);
     memset(s->cold, 0, sizeof s->cold);

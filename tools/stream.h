@@ -31,6 +31,8 @@ bool stream_wait(struct stream *, uint32_t event, const uint8_t *row);
 typedef void stream_told(void *ctx, redan_lane *, uint32_t event, const redan_verdict *);
 void stream_release(struct stream *, stream_told *told, void *ctx);
 void stream_finish(redan_lane *, uint32_t event, const redan_verdict *);
+/* Plans the active rules again by what the lanes have seen, when there is reason to (redan_replan); nothing waits. */
+void stream_replan(struct stream *);
 /* Activates and adopts on every lane; fills .cold. */
 int  stream_swap(struct stream *, redan_ruleset *, redan_error *);
 #endif

@@ -345,6 +345,16 @@ def test_run_lines():
     eq(run('run', 'good.rdn', data='').out, '')
 
 
+def test_run_replans():
+    """A long stream is planned again on the way; nothing shows."""
+    put('good.rdn', RULES)
+    events = put('long.jsonl', ''.join(order(i, 'ABC'[i % 3], i * 7919 % 200) + '\n' for i in range(1, 20000)))
+    for more in ((), ('--lanes', '2'), ('--state',)):
+        once, static = (run('run', 'good.rdn', events, *more, env={'REDAN_JIT': jit}) for jit in ('', 'static_plan'))
+        eq((once.rc, once.err), (0, ''), more)
+        eq(once.out, static.out, more)
+
+
 def test_run_long_lines():
     put('good.rdn', RULES)
     line = order(1)[:-1] + ',"more":"' + 'x' * 3000000 + '"}'
@@ -657,6 +667,14 @@ def test_jit():
     j = [json.loads(x) for x in run('jit', 'plan', 'many.rdn', '--event', 'Tick', '--json').lines]
     if any(x['technique'] != 'interp' for x in j):
         eq([(x['technique'], x['by']) for x in j if x['rule'] == 'k3'], [('index', 'v == 21')])
+    # Events say what the text does not: no number of them is 21.
+    rare = RULES.replace('when v > 0', 'when v > 5 and v * 3 + 1 > 50 and v - 7 > 0')
+    put('rare.rdn', rare)
+    events = put('ticks.jsonl', ''.join(f'{{"type":"Tick","ts":{i},"f":{{"v":{i % 9}}}}}\n' for i in range(1, 900)))
+    told, guessed = (json.loads(run('jit', 'plan', 'rare.rdn', '--event', 'Tick', '--json', *more).out) for more in (('--sample', events), ()))
+    if guessed['technique'] != 'interp':
+        eq((guessed['technique'], told['technique'], told['pass'] < .02), ('flat', 'branch', True))
+    eq(run('jit', 'plan', 'rare.rdn', '--sample', 'none.jsonl').rc, 2)
     eq(run('jit', 'dump', 'good.rdn', '--event', 'Order').rc, 0)
     for args in ((), ('plan',), ('plot', 'good.rdn'), ('plan', 'good.rdn', '--event', 'Odrer'), ('plan', 'good.rdn', '--backend', 'x65')):
         eq(run('jit', *args).rc, 2, args)

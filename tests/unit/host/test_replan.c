@@ -92,6 +92,46 @@ static void once_and_only_once(void **state) {
     kit_stop(&ref);
 }
 
+/* What the planner thinks of clauses: on 128 rows, qty 0 to 127, the others by it. */
+static void pass_rates(void **state) {
+    static const struct { const char *clause; int of_128; } table[] = {
+        { "qty < 3", 3 }, { "qty <= 3", 4 }, { "qty > 124", 3 }, { "qty >= 124", 4 }, { "qty == 7", 1 }, { "not (qty >= 3)", 3 },
+        { "px < 3.0", 3 }, { "px * 2 < 6.0000", 3 }, { "px - 1.5 < 1.25", 3 }, { "f < 0.02", 3 }, { "f * 2.0 + 1.0 < 1.04", 3 }, { "1.0 / (f + 0.001) > 100.0", 2 },
+        { "abs(qty - 64) < 2", 3 }, { "min(qty, 100) < 3", 3 }, { "max(qty, 2) < 4", 4 }, { "qty mod 64 == 1", 2 }, { "qty / 2 == 10", 2 }, { "(qty < 2 or qty == 100)", 3 },
+        { "(qty < 9 and side == \"sell\" or qty == 100)", 5 }, { "qty in [1, 5, 9]", 3 }, { "account == \"ACME\"", 4 }, { "floor(f * 10.0) == 0.0 and qty < 5", 5 },
+        { "sqrt(f) < 0.1", 2 }, { "qty < few", 3 }, { "now < 1970-01-01T00:00:00.000000003Z", 3 }, { "(if b then qty else 50) < 6", 3 },
+        { "opt < 3", -1 } };                             /* optional: the row alone does not tell */
+    (void)state;
+    for each (i, table) {
+        struct order rows[RDN_SAMPLE_MAX] = { 0 };
+        int64_t now[RDN_SAMPLE_MAX];
+        struct rdn_sampled s = { RDN_SAMPLE_MAX, sizeof *rows, (uint8_t *)rows, now };
+        struct rdn_program *p;
+        struct rdn_rule_plan plan;
+        struct kit k;
+        char text[512];
+        redan_error err;
+        snprintf(text, sizeof text, HEAD "param few: int = 3 in 1..9\nrule r on Order { when %s and (f + 3.0) / (f + 2.0) / (f + 1.5) / (f + 1.1) / (f + 1.2) > 0.01 flag C }\n", table[i].clause);
+        kit_start(&k, text);
+        for (int64_t n = 0; n < RDN_SAMPLE_MAX; n++) {
+            int64_t r = n * 37 % RDN_SAMPLE_MAX;         /* few of the first would say too much in order */
+            rows[n] = (struct order){ .ts = r, .account = r % 32 == 5 ? k.row.account : 9999, .side = (uint8_t)(r % 2), .qty = r, .px = r * 10000, .f = (double)r / 128, .b = r % 2 };
+            now[n] = r;
+        }
+        check(rdn_program_open_sampled(NULL, k.rs->ir, "auto", &s, &rdn_libc_mem, &p, &err) == 0, "%s", err.text);
+        if (!rdn_program_info(p)->code_bytes)
+            skip();
+        check(rdn_program_rule_plan(p, 0, 0, &plan), "no plan");
+        double of = plan.pass * (RDN_SAMPLE_MAX + 1);
+        if (table[i].of_128 >= 0)
+            check(strcmp(plan.technique, "branch") == 0 && of >= table[i].of_128 && of <= table[i].of_128 + 1, "%s: %s at %.2f of 128", table[i].clause, plan.technique, of);
+        else
+            check(strcmp(plan.technique, "flat") == 0, "%s: %s", table[i].clause, plan.technique);
+        rdn_program_close(p);
+        kit_stop(&k);
+    }
+}
+
 /* A new plan is no new rule set: windows go on, and going back leads where it led before. */
 static void keeps_state(void **state) {
     struct kit k;
@@ -259,7 +299,7 @@ static void read_while_written(void **state) {
 }
 
 int main(void) {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(once_and_only_once), cmocka_unit_test(keeps_state), cmocka_unit_test(at_compile_time),
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(pass_rates), cmocka_unit_test(once_and_only_once), cmocka_unit_test(keeps_state), cmocka_unit_test(at_compile_time),
         cmocka_unit_test(static_plans), cmocka_unit_test(in_a_child), cmocka_unit_test(beside_lanes), cmocka_unit_test(read_while_written) };
     kit_backend = "auto";
     return cmocka_run_group_tests(tests, NULL, NULL);
