@@ -449,6 +449,13 @@ int64_t rdn_fate_step(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     return atomic_load(&w->lane->using) == w ? now + ms : never;
 }
 
+void rdn_fate_hurry(struct rdn_plugins *ps, const struct rdn_plugin *p) {
+    for (struct rdn_work *w = ps->works; w; w = w->next)
+        if (w->gen->plugin == p && w->phase == RDN_WP_NEW)
+            w->due_ns = 0;
+    rdn_supervise_kick(ps);
+}
+
 /* Between calls a worker sits in C code of ours; one that computes there has left the path. Reads CPU clocks by pid, which the
  * zygote has not reaped while the phase is SERVING. */
 void rdn_fate_idle(struct rdn_plugins *ps) {

@@ -237,6 +237,7 @@ void rdn_fate_report(struct rdn_plugins *, const struct rdn_ctl_report *, int fd
 void rdn_fate_gone(struct rdn_plugins *, struct rdn_work *);                         /* its pidfd is readable */
 void rdn_fate_kill(struct rdn_work *, const char *cause);
 bool rdn_fate_stopping(struct rdn_wlane *);              /* its worker is late, and has not yet stopped or died */
+void rdn_fate_hurry(struct rdn_plugins *, const struct rdn_plugin *);   /* workers that wait out a backoff start now */
 void rdn_fate_idle(struct rdn_plugins *);               /* once a second: workers that burn CPU without a call */
 void rdn_fate_close(struct rdn_plugins *, struct rdn_plugin *);      /* kills and frees what is left of it; no lane is inside */
 void rdn_gen_fail(struct rdn_plugins *, struct rdn_gen *);           /* its .err is set; wakes the opener, ends its workers */
@@ -244,6 +245,6 @@ void rdn_gen_publish(struct rdn_plugins *, struct rdn_gen *);        /* all its 
 void rdn_gen_tidy(struct rdn_plugins *);                /* frees texts nobody uses any more */
 
 /* violation.c: what workers were denied, and where */
-void rdn_violation_denied(struct rdn_plugins *, struct rdn_work *);  /* its listener is readable */
+bool rdn_violation_denied(struct rdn_work *);           /* its listener is readable; false: it is no listener, look no more */
 void rdn_violation_resolve(struct rdn_plugins *, struct rdn_plugin *, const struct rdn_work *gone);      /* fill places; gone: being freed */
 #endif

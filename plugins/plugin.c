@@ -419,6 +419,7 @@ static void lift_quarantine(struct rdn_plugin *p) {
         memset(p->lanes[i].deaths_ns, 0, sizeof p->lanes[i].deaths_ns);
         atomic_store(&p->lanes[i].tripped, 0u);
     }
+    rdn_fate_hurry(p->ps, p);
 }
 
 static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *same, redan_error *reterr) {

@@ -65,9 +65,7 @@ static void on_event(struct rdn_plugins *ps, const struct epoll_event *e) {
         rdn_fate_gone(ps, w);
         break;
     case RDN_EV_LISTENER:
-        if (e->events & EPOLLIN)
-            rdn_violation_denied(ps, w);
-        else
+        if (!(e->events & EPOLLIN) || !rdn_violation_denied(w))
             epoll_ctl(ps->epoll, EPOLL_CTL_DEL, w->listener, NULL);
         break;
     }

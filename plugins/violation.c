@@ -3,6 +3,7 @@
  *
  * The number comes from the kernel and cannot be forged. The place is asked of the worker: a SIGUSR2 is pending when the call
  * is answered, so its handler runs before the plugin's next instruction and notes file and line. A hint, not evidence. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include "base/clock.h"
@@ -37,22 +38,23 @@ static void record(struct rdn_plugin *p, struct rdn_work *w, const char *name, b
     p->nkept += p->nkept < RDN_PLUGIN_VIOLATIONS;
 }
 
-void rdn_violation_denied(struct rdn_plugins *ps, struct rdn_work *w) {
+bool rdn_violation_denied(struct rdn_work *w) {
     struct rdn_denied d;
     char name[32];
-    (void)ps;
-    if (rdn_seccomp_next(w->listener, &d) < 0)
-        return;
+    int rc = rdn_seccomp_next(w->listener, &d);
+    if (rc < 0)
+        return rc == -EINTR || rc == -ENOENT || rc == -EAGAIN;           /* ENOENT: the caller died meanwhile */
     bool over = storm(w, rdn_mono_ns()), ask = w->storm <= PLACES_PER_CALL && w->pidfd >= 0;
     rdn_policy_call_name(d.nr, name, sizeof name);
     record(w->gen->plugin, w, name, ask);
     if (over) {
         rdn_fate_kill(w, "violations");
-        return;
+        return true;
     }
     if (ask && rdn_pidfd_kill(w->pidfd, SIGUSR2) == 0)
         w->places++;
     rdn_seccomp_answer(w->listener, d.id);
+    return true;
 }
 
 static void fill(struct rdn_plugins *ps, struct rdn_plugin *p, uint32_t i) {

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the host leaves no zygote and no worker, whatever the plugin is doing.
 
-  host_gone.py HOST      HOST is test_host: it opens plugins, starts a call and prints the pids of what it started."""
+  host_gone.py HOST [SEED]      HOST opens plugins, starts a call and says so; then it is killed, or its zygote. And fifty times it is killed at
+                                a moment drawn from SEED, from before its first zygote to the middle of a reload."""
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -60,8 +63,51 @@ def run(host, what, victim):
             os.kill(c, signal.SIGKILL)
 
 
+MOMENTS, LONGEST_S = 50, 0.35
+
+
+def named(seed):
+    """Zygotes and workers of one host: they carry its seed in their command line."""
+    out = []
+    for p in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+        try:
+            words = p.read_bytes().split(b'\0')
+        except OSError:
+            continue
+        if words[0] == b'redan-worker' and str(seed).encode() in words:
+            out.append(int(p.parent.name))
+    return out
+
+
+def moments(host, seed):
+    """How many of MOMENTS left nothing behind, and how many had something to leave."""
+    draw, clean, started = random.Random(seed), 0, 0
+    for i in range(MOMENTS):
+        own, wait = draw.getrandbits(62) | 1, draw.random() * LONGEST_S
+        p = subprocess.Popen([host, 'reloading', str(own)], stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        started += bool(named(own))
+        p.kill()
+        p.wait()
+        until = time.monotonic() + 5
+        while (left := alive(named(own))) and time.monotonic() < until:
+            time.sleep(0.002)
+        clean += not left
+        if left:
+            print(f'moment {i}, {wait * 1e3:.0f} ms: {len(left)} processes left')
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+    print(f'kill -9 of the host at {MOMENTS} moments: {clean} left nothing, {started} had zygotes by then (seed {seed})')
+    return clean == MOMENTS and started > MOMENTS // 2
+
+
 def main():
-    ok = [run(sys.argv[1], what, victim) for what in ('idle', 'looping', 'stubborn') for victim in ('host', 'zygote')]
+    host = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory(prefix='redan-host-') as d:
+        os.chdir(d)                                      # the host's files
+        ok = [run(host, what, victim) for what in ('idle', 'looping', 'stubborn') for victim in ('host', 'zygote')]
+        ok.append(moments(host, sys.argv[2] if len(sys.argv) > 2 else 'moments'))
+        os.chdir('/')
     print(f'{sum(ok)} passed, {len(ok) - sum(ok)} failed')
     sys.exit(not all(ok))
 

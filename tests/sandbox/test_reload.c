@@ -142,6 +142,86 @@ static void under_load(void **state) {
     rdn_plugin_close(p);
 }
 
+/* Resident MiB of a process; 0 when it is gone. */
+static double resident(int pid) {
+    char path[64];
+    long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%*d %ld", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return (double)(pages * sysconf(_SC_PAGESIZE)) / 1048576.0;
+}
+
+/* Children of every thread of a process, ours or another. */
+static int children(int pid, int *out, int cap) {
+    char path[300];
+    int n = 0, child;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/children", pid, e->d_name);
+        FILE *f = *e->d_name == '.' ? NULL : fopen(path, "r");
+        while (f && n < cap && fscanf(f, "%d", &child) == 1)
+            out[n++] = child;
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+struct size { double host, zygotes; int workers; };
+static struct size measure(void) {
+    int zygotes[16], workers[256];
+    struct size s = { .host = resident(getpid()) };
+    int n = children(getpid(), zygotes, 16);
+    for (int i = 0; i < n; i++) {
+        s.zygotes += resident(zygotes[i]);
+        s.workers += children(zygotes[i], workers, 256);
+    }
+    return s;
+}
+
+enum { MANY = 1000, EARLY = 100 };
+/* Nothing grows, nothing is left, no call is lost. */
+static void many_reloads(void **state) {
+    (void)state;
+    struct rdn_plugin_spec s = int_spec(1);
+    s.time_cap_ns = 10000 * KIT_MS;
+    struct rdn_plugin *p = kit_open(s, answering(0));
+    struct caller c = { .p = p, .lane = 0 };
+    struct size early = { 0 };
+    pthread_t thread;
+    int descriptors = entries("/proc/self/fd");
+    assert_int_equal(pthread_create(&thread, NULL, call_on, &c), 0);
+    for (int i = 1; i <= MANY; i++) {
+        assert_int_equal(rdn_plugin_reload(p, kit_file("new.py", answering(i)), NULL, NULL), 0);
+        if (i == EARLY)
+            early = measure();
+    }
+    atomic_store(&c.stop, true);
+    pthread_join(thread, NULL);
+    struct size late = measure();
+    for (int tries = 0; tries < 200 && (late.workers > 1 || entries("/proc/self/fd") > descriptors); tries++) {
+        usleep(10000);                                  /* the last old workers end in the background */
+        late = measure();
+    }
+    printf("%d reloads under load: %llu answers, %llu lost; %d worker; host %.1f and %.1f MiB, zygotes %.1f and %.1f\n", MANY, (unsigned long long)c.good,
+           (unsigned long long)c.bad, late.workers, early.host, late.host, early.zygotes, late.zygotes);
+    assert_int_equal(c.bad, 0);
+    assert_false(c.backwards);
+    assert_int_equal(late.workers, 1);
+    if (entries("/proc/self/fd") > descriptors)
+        fail_msg("%d descriptors before, %d after", descriptors, entries("/proc/self/fd"));
+    if (late.host > early.host + 2 || late.zygotes > early.zygotes + 2)
+        fail_msg("grew");
+    rdn_plugin_close(p);
+}
+
 /* One plugin dies again and again; the other never notices. */
 static void neighbour(void **state) {
     (void)state;
@@ -214,7 +294,7 @@ static void bare(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reload_speed), cmocka_unit_test(unchanged), cmocka_unit_test(bad_text), cmocka_unit_test(under_load),
+        cmocka_unit_test(reload_speed), cmocka_unit_test(unchanged), cmocka_unit_test(bad_text), cmocka_unit_test(under_load), cmocka_unit_test(many_reloads),
         cmocka_unit_test(neighbour), cmocka_unit_test(random_numbers), cmocka_unit_test(bare), cmocka_unit_test(legacy_generator),
     };
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
