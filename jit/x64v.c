@@ -269,7 +269,7 @@ static void run_part(struct rdn_frame *f, const struct part *p) {
             turn_rows(f->batch, p, p->n - 4, 1);
     }
     run_blocks(f, p, 0, p->n / XV_LANES);
-    if (p->n % XV_LANES)
+    if (p->n % XV_LANES && !rdn_fault(XV_TAIL))
         run_blocks(f, p, p->n - XV_LANES, 1);
 }
 static void batch(struct rdn_frame *f, const struct rdn_batch *b) {

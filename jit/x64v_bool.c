@@ -11,7 +11,7 @@ static struct xv_m mask(struct xv_gen *g) { return (struct xv_m){(uint8_t)xv_mas
 /* ---- masks ---- */
 /* ymm: d &= under. */
 static void confine(struct xv_gen *g, struct xv_m d, struct xv_m under) {
-    if (under.some)
+    if (under.some && !rdn_fault(XV_CONFINE))
         xv_op(g, XV_PANDQ, d.r, d.r, as_source(under));
 }
 struct xv_m xv_all(struct xv_gen *g, bool yes) {
@@ -25,11 +25,11 @@ struct xv_m xv_all(struct xv_gen *g, bool yes) {
 /* Lanes of `under` outside m; in m's registers. */
 struct xv_m xv_not(struct xv_gen *g, struct xv_m m, struct xv_m under) {
     struct x64_buf *b = &g->b;
-    if (g->zmm && under.some) {
+    if (g->zmm && under.some && !rdn_fault(XV_NOT_UNDER_Z)) {
         xk_andn(b, m.r, m.r, under.r);
     } else if (g->zmm) {
         xk_not(b, m.r, m.r);
-    } else if (under.some) {
+    } else if (under.some && !rdn_fault(XV_NOT_UNDER_Y)) {
         xv_op(g, XV_PANDNQ, m.r, m.r, as_source(under));
     } else {
         xy_rr(b, XV_PCMPEQD, TMP1, TMP1, TMP1);
@@ -40,9 +40,9 @@ struct xv_m xv_not(struct xv_gen *g, struct xv_m m, struct xv_m under) {
 }
 static void or_into(struct xv_gen *g, struct xv_m d, struct xv_m m) {
     if (g->zmm)
-        xk_or(&g->b, d.r, d.r, m.r);
+        (rdn_fault(XV_OR) ? xk_and : xk_or)(&g->b, d.r, d.r, m.r);
     else
-        xv_op(g, XV_PORQ, d.r, d.r, as_source(m));
+        xv_op(g, rdn_fault(XV_OR) ? XV_PANDQ : XV_PORQ, d.r, d.r, as_source(m));
     xv_drop_mask(g, m);
 }
 void xv_save_mask(struct xv_gen *g, uint32_t spill, struct xv_m m) {
@@ -54,6 +54,7 @@ void xv_save_mask(struct xv_gen *g, uint32_t spill, struct xv_m m) {
     xv_drop_mask(g, m);
 }
 static struct xv_m load_mask(struct xv_gen *g, uint32_t spill, struct xv_m under) {
+    spill += rdn_fault(XV_MASK_SPILL);
     struct xv_m d = mask(g);
     if (!g->zmm) {
         xv_move_in(g, d.r, (struct xv_src){XV_MEM, 0, xv_spill(g, spill)});
@@ -102,7 +103,7 @@ static struct xv_m float_cmp(struct xv_gen *g, const struct rdn_pnode *n, struct
     bool swapped = xv_node(g, n->a)->op == RDN_OP_CONST, nan = (xv_node(g, n->a)->flags | xv_node(g, n->b)->flags) & RDN_P_NAN;
     rdn_pid a = swapped ? n->b : n->a, b = swapped ? n->a : n->b;
     struct xv_v l = xv_value(g, a), r;
-    if (nan) {
+    if (nan && !rdn_fault(XV_FCMP_NAN)) {
         struct xv_src s = xv_operand(g, b, &r);
         xv_mark_mask(g, xv_cmp_f(g, XV_UNORD, l.r, s, everywhere));
         xv_drop(g, r);
@@ -115,7 +116,7 @@ static struct xv_m float_cmp(struct xv_gen *g, const struct rdn_pnode *n, struct
 }
 static struct xv_m int_cmp_ymm(struct xv_gen *g, unsigned op, bool swapped, unsigned l, struct xv_src s, struct xv_m under) {
     bool equality = op == RDN_OP_EQ || op == RDN_OP_NE;
-    bool greater = equality || (op == RDN_OP_LE) != swapped;     /* l > s itself (GT), or negated (LE): l comes first */
+    bool greater = equality || (op == RDN_OP_LE) != (swapped && !rdn_fault(XV_GREATER_Y));     /* l > s itself (GT), or negated (LE): l comes first */
     bool inverted = op == RDN_OP_NE || op == RDN_OP_LE;
     struct xv_m d = mask(g);
     if (greater) {
@@ -125,7 +126,7 @@ static struct xv_m int_cmp_ymm(struct xv_gen *g, unsigned op, bool swapped, unsi
             xv_move_in(g, d.r, s);
         xv_op(g, XV_PCMPGTQ, d.r, s.kind == XV_REG ? s.r : d.r, (struct xv_src){XV_REG, (uint8_t)l, {0, 0}});
     }
-    if (inverted)
+    if (inverted && !(rdn_fault(XV_INVERTED_Y) && op == RDN_OP_LE))
         return xv_not(g, d, under);
     confine(g, d, under);
     return d;
@@ -134,7 +135,7 @@ static struct xv_m int_cmp(struct xv_gen *g, const struct rdn_pnode *n, struct x
     bool swapped = xv_node(g, n->a)->op == RDN_OP_CONST;
     struct xv_v l = xv_value(g, swapped ? n->b : n->a), r;
     struct xv_src s = xv_operand(g, swapped ? n->a : n->b, &r);
-    unsigned imm = n->op == RDN_OP_EQ ? XV_QEQ : n->op == RDN_OP_NE ? XV_QNE : n->op == RDN_OP_LT ? swapped ? XV_QGT : XV_QLT : swapped ? XV_QGE : XV_QLE;
+    unsigned imm = n->op == RDN_OP_EQ ? XV_QEQ : n->op == RDN_OP_NE ? XV_QNE : n->op == RDN_OP_LT ? swapped ? XV_QGT : XV_QLT : swapped ? XV_QGE : rdn_fault(XV_LE_Z) ? XV_QLT : XV_QLE;
     struct xv_m d = g->zmm ? into_mask(g, XV_PCMPQ, l.r, s, (int)imm, under) : int_cmp_ymm(g, n->op, swapped, l.r, s, under);
     xv_drop(g, l);
     xv_drop(g, r);
@@ -162,7 +163,7 @@ static struct xv_m junction(struct xv_gen *g, const struct rdn_pnode *n, struct 
     const rdn_pid *v = g->pl->args.v + n->a;
     struct xv_m acc = xv_bool(g, v[0], under), m;
     for (uint32_t i = 1; i < n->b; i++) {
-        m = xv_bool(g, v[i], n->op == RDN_OP_AND ? acc : under);
+        m = xv_bool(g, v[i], n->op == RDN_OP_AND && !rdn_fault(XV_AND) ? acc : under);
         if (n->op == RDN_OP_OR) {
             or_into(g, acc, m);
         } else {
@@ -175,7 +176,7 @@ static struct xv_m junction(struct xv_gen *g, const struct rdn_pnode *n, struct 
 static struct xv_m choose(struct xv_gen *g, const struct rdn_pnode *n, struct xv_m under) {
     struct xv_m c = xv_bool(g, n->a, under), yes = xv_bool(g, n->b, c);
     c = xv_not(g, c, under);
-    struct xv_m no = xv_bool(g, n->c, c);
+    struct xv_m no = xv_bool(g, n->c, rdn_fault(XV_CHOOSE) ? under : c);
     or_into(g, yes, no);
     xv_drop_mask(g, c);
     return yes;
@@ -187,6 +188,8 @@ static struct xv_m equal(struct xv_gen *g, const struct rdn_pnode *n, struct xv_
     else
         xv_op(g, XV_PXORQ, l.r, l.r, as_source(r));
     xv_drop_mask(g, r);
+    if (rdn_fault(XV_EQUAL))
+        return l;
     return xv_not(g, l, under);
 }
 

@@ -36,9 +36,9 @@ enum xv_cmpq { XV_QEQ = 0, XV_QLT = 1, XV_QLE = 2, XV_QNE = 4, XV_QGE = 5, XV_QG
 static inline void xz_prefix(struct x64_buf *b, unsigned op, unsigned reg, unsigned v, unsigned xbits, unsigned bcast, unsigned k, bool z) {
     x_start(b);
     x_b(b, 0x62);
-    x_b(b, (reg & 8u ? 0 : 0x80u) | (xbits & 2u ? 0 : 0x40u) | (xbits & 1u ? 0 : 0x20u) | (reg & 16u ? 0 : 0x10u) | (op >> 12 & 7u));
+    x_b(b, (reg & 8u ? 0 : 0x80u) | (xbits & 2u ? 0 : 0x40u) | (xbits & 1u ? 0 : 0x20u) | (reg & 16u && !rdn_fault(XV_UPPER_REGS) ? 0 : 0x10u) | (op >> 12 & 7u));
     x_b(b, (op >> 16 & 1u) << 7 | (~v & 15u) << 3 | 4u | (op >> 8 & 3u));
-    x_b(b, (z ? 0x80u : 0) | 0x40u | bcast << 4 | (v & 16u ? 0 : 8u) | k);
+    x_b(b, (z && !rdn_fault(XV_ZEROED) ? 0x80u : 0) | 0x40u | bcast << 4 | (v & 16u ? 0 : 8u) | (rdn_fault(XV_MASKED) ? 0 : k));
     x_b(b, op & 0xffu);
 }
 /* ModRM of memory whose one-byte displacements count `unit` bytes. */
@@ -64,7 +64,7 @@ static inline void xz_rm(struct x64_buf *b, unsigned op, unsigned d, unsigned v,
 }
 /* Eight copies of eight bytes. */
 static inline void xz_rc(struct x64_buf *b, unsigned op, unsigned d, unsigned v, struct x64_mem m, unsigned k, unsigned tail) {
-    xz_prefix(b, op, d, v, x_bbit(m), 1, k, false); xz_modm(b, d, m, 8, tail);
+    xz_prefix(b, op, d, v, x_bbit(m), !rdn_fault(XV_BROADCAST), k, false); xz_modm(b, d, m, rdn_fault(XV_DISP_UNIT) ? 64 : 8, tail);
 }
 /* Loads that read `bytes` for 8 lanes: broadcast 8, zxbq 8, zxdq and sxdq 32. */
 static inline void xz_load(struct x64_buf *b, unsigned op, unsigned d, struct x64_mem m, unsigned bytes, unsigned k, bool z) {
@@ -94,10 +94,10 @@ static inline void xy_prefix(struct x64_buf *b, unsigned op, unsigned reg, unsig
     x_start(b);
     x_b(b, 0xc4);
     x_b(b, (reg & 8u ? 0 : 0x80u) | 0x40u | (bbit ? 0 : 0x20u) | (op >> 12 & 7u));
-    x_b(b, (op & XV_VEX_W ? 0x80u : 0) | (~v & 15u) << 3 | 4u | (op >> 8 & 3u));
+    x_b(b, (op & XV_VEX_W && !rdn_fault(XV_SINGLES) ? 0x80u : 0) | (~v & 15u) << 3 | 4u | (op >> 8 & 3u));
     x_b(b, op & 0xffu);
 }
-static inline void xy_rr(struct x64_buf *b, unsigned op, unsigned d, unsigned v, unsigned s) { xy_prefix(b, op, d, v, s >> 3); x_modr(b, d, s); }
+static inline void xy_rr(struct x64_buf *b, unsigned op, unsigned d, unsigned v, unsigned s) { xy_prefix(b, op, d, rdn_fault(XV_VEX_V) && v ? v ^ 1u : v, s >> 3); x_modr(b, d, s); }
 static inline void xy_rm(struct x64_buf *b, unsigned op, unsigned d, unsigned v, struct x64_mem m, unsigned tail) { xy_prefix(b, op, d, v, x_bbit(m)); x_modm(b, d, m, tail); }
 static inline void xy_store(struct x64_buf *b, struct x64_mem m, unsigned s) { xy_rm(b, XV_OP(0, 1, 1, 0x11), s, 0, m, 0); }
 /* Shifts by a constant: 64-bit lanes left (6) and right (2), 32-bit lanes arithmetically right. */

@@ -39,6 +39,8 @@ static void finite_test(struct xv_gen *g) {
         if (!reads || (done >> (g->col_of[p] - 1) & 1))
             continue;
         done |= 1ull << (g->col_of[p] - 1);
+        if (rdn_fault(XV_FINITE_LAST) && n && i + 1 >= g->visited.n / 2)
+            continue;
         if (n < most) {
             sums[n] = xv_vector(g);
             xv_op(g, XV_PXORQ, sums[n], sums[n], (struct xv_src){XV_REG, (uint8_t)sums[n], {0, 0}});
@@ -83,7 +85,7 @@ static struct xv_m present(struct xv_gen *g, uint64_t bits) {
 }
 static uint64_t present_bit(const struct xv_gen *g, rdn_pid p) {
     const struct rdn_gather *x = xv_gather(g, p);
-    return 1ull << g->pl->ir->events[g->pl->event].fields[x->index].present_bit;
+    return 1ull << g->pl->ir->events[g->pl->event].fields[x->index].present_bit << rdn_fault(XV_PRESENT_BIT);
 }
 /* Optional fields that conditions read as they are: where one is missing, the event is judged singly. */
 static void absent_marks(struct xv_gen *g) {
@@ -91,7 +93,7 @@ static void absent_marks(struct xv_gen *g) {
     for (uint32_t i = 0; i < g->visited.n; i++)
         if (is_plain_slot(g, g->visited.v[i]))
             bits |= present_bit(g, g->visited.v[i]);
-    if (bits) {
+    if (bits && !rdn_fault(XV_ABSENT)) {
         struct xv_m m = present(g, bits);
         xv_mark_mask(g, xv_not(g, m, everywhere));
     }
@@ -220,10 +222,10 @@ static void emit_word(struct xv_gen *g, uint32_t w, uint64_t *mask) {
             continue;
         }
         if (g->zmm) {
-            xz_rc(&g->b, XV_PORQ, WORD_Z, WORD_Z, xv_const(g, 1ull << i % 64), m.r, 0);
+            xz_rc(&g->b, XV_PORQ, WORD_Z, WORD_Z, xv_const(g, 1ull << (i ^ rdn_fault(XV_WORD_BIT)) % 64), m.r, 0);
             continue;
         }
-        shift_word(g, shift);
+        shift_word(g, rdn_fault(XV_WORD_SHIFT) ? 0 : shift);
         shift = 0;
         xv_op(g, XV_PSUBQ, WORD_Y, WORD_Y, (struct xv_src){XV_REG, m.r, {0, 0}});
     }
@@ -270,21 +272,21 @@ static void write_marks(struct xv_gen *g) {
     struct x64_mem ones = xv_const(g, 0x0101010101010101u);
     if (g->zmm) {
         xk_get(b, X_RAX, 7);
-        x_pdep_rm(b, 1, X_RAX, X_RAX, ones);
+        x_pdep_rm(b, !rdn_fault(XV_MARK_EIGHT), X_RAX, X_RAX, ones);
         x_alu_mr(b, X_OR, x_at(X_R14, 0), X_RAX);
         return;
     }
     for (unsigned h = 0; h < 2; h++) {
         xy_movmsk(b, X_RAX, 2 * MARKS_Y + h);
         x_pdep_rm(b, 0, X_RAX, X_RAX, ones);
-        x_or32_mr(b, x_at(X_R14, 4 * (int32_t)h), X_RAX);
+        x_or32_mr(b, x_at(X_R14, rdn_fault(XV_MARK_HALF) ? 0 : 4 * (int32_t)h), X_RAX);
     }
 }
 static void end_function(struct xv_gen *g, uint32_t top) {
     struct x64_buf *b = &g->b;
     uint32_t cold = test_marks(g), resume = x_pos(b);
     for (uint32_t c = 0; c < g->cols.n; c++) {
-        int32_t bytes = (int32_t)(XV_LANES * xv_elem((enum xv_ext)g->cols.v[c].ext));
+        int32_t bytes = (int32_t)(XV_LANES * (rdn_fault(XV_ADVANCE) ? 8 : xv_elem((enum xv_ext)g->cols.v[c].ext)));
         if (g->col_gpr[c])
             x_alu_ri(b, X_ADD, g->col_gpr[c], bytes);
         else if (g->col_uses[c])

@@ -19,6 +19,10 @@ static uint64_t bits_of(double d) {
 static struct xv_v fresh(struct xv_gen *g) { return (struct xv_v){(uint8_t)xv_vector(g), true}; }
 /* Lanes whose sign bit is set are marked. Takes t. */
 static void mark_sign(struct xv_gen *g, struct xv_v t) {
+    if (rdn_fault(XV_MARK_SIGN)) {
+        xv_drop(g, t);
+        return;
+    }
     if (g->zmm) {
         struct xv_m m = {(uint8_t)xv_mask_reg(g), true};
         xv_drop(g, t);
@@ -66,7 +70,7 @@ static struct xv_v add_sub(struct xv_gen *g, const struct rdn_pnode *n) {
     r = xv_value(g, n->b);
     d = fresh(g);
     xv_op(g, op, d.r, l.r, xv_src_of(r));
-    guard_sum(g, add, d.r, l.r, r.r);
+    guard_sum(g, add || rdn_fault(XV_SUM_SIGN), d.r, l.r, r.r);
     xv_drop(g, l);
     xv_drop(g, r);
     return d;
@@ -88,7 +92,7 @@ static void to_double_ymm(struct xv_gen *g, unsigned d, unsigned x) {
         xy_rm(b, XV_BROADCASTSD, TMP0, 0, k_down, 0);
         xy_rr(b, XV_SUBPD, dh, dh, TMP0);
         xy_rm(b, XV_BROADCASTSD, TMP0, 0, k_low, 0);
-        xy_rr(b, XV_PBLENDW, TMP0, xh, TMP0), x_b(b, 0x88);      /* 2^52 + bits 0 to 47 */
+        xy_rr(b, XV_PBLENDW, TMP0, xh, TMP0), x_b(b, rdn_fault(XV_TO_DOUBLE) ? 0xcc : 0x88);      /* 2^52 + bits 0 to 47 */
         xy_rr(b, XV_ADDPD, dh, dh, TMP0);
     }
 }
@@ -116,7 +120,7 @@ static void product_ymm(struct xv_gen *g, unsigned d, unsigned a, unsigned b, bo
         unsigned dh = 2 * d + h, ah = 2 * a + h, bh = 2 * b + h;
         xy_shq(o, 2, TMP0, ah, 32);
         xy_rr(o, XV_PMULUDQ, TMP0, TMP0, bh);
-        if (upper) {
+        if (upper && !rdn_fault(XV_PRODUCT_UPPER)) {
             xy_shq(o, 2, TMP1, bh, 32);
             xy_rr(o, XV_PMULUDQ, TMP1, TMP1, ah);
             xy_rr(o, XV_PADDQ, TMP0, TMP0, TMP1);
@@ -136,7 +140,7 @@ static void product(struct xv_gen *g, unsigned d, unsigned a, unsigned b, bool u
 static struct xv_v times(struct xv_gen *g, rdn_pid p, int64_t k, bool guard) {
     struct xv_v l = xv_value(g, p);
     int64_t most = k == 0 || k == -1 ? INT64_MAX : INT64_MAX / (k < 0 ? -k : k);
-    if (guard)
+    if (guard && !rdn_fault(XV_TIMES_GUARD))
         mark_outside(g, l.r, -most, most);
     struct xv_v r = fresh(g), d;
     xv_move_in(g, r.r, xv_one(g, (uint64_t)k));
@@ -150,7 +154,7 @@ static struct xv_v mul(struct xv_gen *g, const struct rdn_pnode *n) {
     if (k->op == RDN_OP_CONST && k->lo != INT64_MIN)
         return times(g, n->a, k->lo, guard);
     struct xv_v l = xv_value(g, n->a), r = xv_value(g, n->b);
-    if (guard)
+    if (guard && !rdn_fault(XV_PRODUCT_GUARD))
         guard_product(g, l.r, r.r);
     struct xv_v d = xv_result(g, l, r);
     product(g, d.r, l.r, r.r, true);
@@ -199,11 +203,14 @@ static struct xv_v from_f64(struct xv_gen *g, const struct rdn_pnode *n) {
         xv_unary(g, XV_CVTTPD2QQ, d.r, x.r, -1);
         xz_rc(&g->b, XV_PCMPQ, m.r, d.r, xv_const(g, 1ull << 63), 0, 1);
         x_b(&g->b, XV_QEQ);                              /* out of range and NaN; a value in range may be it, too */
-        xv_mark_mask(g, m);
+        if (rdn_fault(XV_F2I_RANGE_Z))
+            xv_drop_mask(g, m);
+        else
+            xv_mark_mask(g, m);
         return d;
     }
     struct xv_v t = fresh(g);
-    xv_unary(g, XV_ROUNDPD, d.r, x.r, 3 | 8);
+    xv_unary(g, XV_ROUNDPD, d.r, x.r, (rdn_fault(XV_F2I_ROUND_Y) ? 1 : 3) | 8);
     xv_op(g, XV_PANDQ, t.r, d.r, xv_one(g, INT64_MAX));
     xv_mark_mask(g, xv_cmp_f(g, XV_NLT_UQ, t.r, xv_one(g, bits_of(0x1p51)), everywhere));
     xv_drop(g, t);
@@ -221,7 +228,7 @@ static struct xv_v from_bool(struct xv_gen *g, const struct rdn_pnode *n) {
         return d;
     }
     for (unsigned h = 0; h < 2; h++)
-        xy_shq(&g->b, 2, 2u * m.r + h, 2u * m.r + h, 63);
+        xy_shq(&g->b, 2, 2u * m.r + h, 2u * m.r + h, rdn_fault(XV_B2I) ? 0 : 63);
     return (struct xv_v){m.r, true};
 }
 
@@ -238,7 +245,7 @@ static struct xv_v min_max(struct xv_gen *g, const struct rdn_pnode *n) {
         } else {
             d = fresh(g);
             xv_op(g, XV_PCMPGTQ, d.r, acc.r, xv_src_of(x));
-            xv_blend(g, d.r, min ? acc.r : x.r, min ? x.r : acc.r, (struct xv_m){d.r, true});
+            xv_blend(g, d.r, min != rdn_fault(XV_MIN_Y) ? acc.r : x.r, min != rdn_fault(XV_MIN_Y) ? x.r : acc.r, (struct xv_m){d.r, true});
             xv_drop(g, acc);
             xv_drop(g, x);
         }
@@ -269,7 +276,7 @@ struct xv_v xv_int(struct xv_gen *g, rdn_pid p) {
     case RDN_OP_RESCALE: {
         const struct rdn_pnode *a = xv_node(g, n->a);
         int64_t k = (int64_t)rdn_pow10(n->scale - (a->type == RDN_TY_D64 ? a->scale : 0u));
-        return k == 1 ? xv_value(g, n->a) : times(g, n->a, k, n->flags & RDN_P_GUARD);
+        return k == 1 ? xv_value(g, n->a) : times(g, n->a, rdn_fault(XV_RESCALE) ? 10 * k : k, n->flags & RDN_P_GUARD);
     }
     default: return bits(g, n);
     }
@@ -279,7 +286,7 @@ struct xv_v xv_int(struct xv_gen *g, rdn_pid p) {
 struct xv_v xv_from_whole(struct xv_gen *g, rdn_pid p) {
     const struct rdn_pnode *n = xv_node(g, p);
     struct xv_v x = xv_value(g, p), d = fresh(g);
-    double k = n->type == RDN_TY_D64 ? (double)rdn_pow10(n->scale) : 1.0;
+    double k = n->type == RDN_TY_D64 && !rdn_fault(XV_SCALE) ? (double)rdn_pow10(n->scale) : 1.0;
     to_double(g, d.r, x.r);
     xv_drop(g, x);
     if (k != 1.0)

@@ -24,7 +24,7 @@ static void pair(struct xv_gen *g, uint32_t low, uint32_t high, uint32_t offset)
         xy_insert(b, i, i, x_at(rows[i + 2], o));
     }
     xy_rr(b, XV_UNPCKLPD, 2, 0, 1);
-    xy_store(b, x_at(X_RDX, place(low)), 2);
+    xy_store(b, x_at(X_RDX, place(rdn_fault(XV_ROWS_PAIR) ? high : low)), 2);
     xy_rr(b, XV_UNPCKHPD, 3, 0, 1);
     xy_store(b, x_at(X_RDX, place(high)), 3);
 }
@@ -38,7 +38,7 @@ static void single(struct xv_gen *g, uint32_t c) {
             x_mov_mr(b, x_at(X_RDX, place(c) + 8 * (int32_t)i), X_RAX);
         } else if (xv_elem((enum xv_ext)k->ext) == 4) {
             x_mov32_rm(b, X_RAX, from);
-            x_mov32_mr(b, x_at(X_RCX, place(c) + 4 * (int32_t)i), X_RAX);
+            x_mov32_mr(b, x_at(X_RCX, place(c) + (rdn_fault(XV_ROWS_NARROW) ? 8 : 4) * (int32_t)i), X_RAX);
         } else {
             x_movzx8_rm(b, X_RAX, from);
             x_mov8_mr(b, x_at(X_RSI, place(c) + (int32_t)i), X_RAX);
@@ -63,7 +63,8 @@ uint32_t xv_emit_rows(struct xv_gen *g) {
     x_mov_rm(b, X_R8, x_at(X_RDI, offsetof(struct xv_block, rows)));
     for (unsigned i = 1; i < 4; i++) {
         x_mov_rr(b, rows[i], rows[i - 1]);
-        x_alu_rr(b, X_ADD, rows[i], X_RAX);
+        if (!rdn_fault(XV_ROWS_STRIDE))
+            x_alu_rr(b, X_ADD, rows[i], X_RAX);
     }
     top = x_pos(b);
     for (uint32_t c = 0; c < g->cols.n; c++) {

@@ -46,7 +46,7 @@ static struct x64_mem column_mem(struct xv_gen *g, uint32_t c) {
 }
 static struct x64_mem half(struct x64_mem m, unsigned h, unsigned bytes) { return x_at(m.base, m.disp + (int32_t)(h * bytes)); }
 void xv_load_column(struct xv_gen *g, uint32_t c, unsigned r) {
-    static const unsigned ops[] = {XV_MOVUPD, XV_PMOVZXDQ, XV_PMOVSXDQ, XV_PMOVZXBQ};
+    const unsigned ops[] = {XV_MOVUPD, XV_PMOVZXDQ, rdn_fault(XV_LOAD_SIGN) ? XV_PMOVZXDQ : XV_PMOVSXDQ, XV_PMOVZXBQ};
     enum xv_ext ext = (enum xv_ext)g->cols.v[c].ext;
     struct x64_mem m = column_mem(g, c);
     if (g->zmm) {
@@ -54,12 +54,12 @@ void xv_load_column(struct xv_gen *g, uint32_t c, unsigned r) {
         return;
     }
     for (unsigned h = 0; h < 2; h++)
-        xy_rm(&g->b, ops[ext], 2 * r + h, 0, half(m, h, 4 * xv_elem(ext)), 0);
+        xy_rm(&g->b, ops[ext], 2 * r + h, 0, half(m, h, rdn_fault(XV_LOAD_HALF) ? 32 : 4 * xv_elem(ext)), 0);
 }
 bool xv_source(struct xv_gen *g, rdn_pid p, struct xv_src *ret) {
     const struct rdn_pnode *n = xv_node(g, p);
     if (g->spill[p]) {
-        *ret = (struct xv_src){XV_MEM, 0, xv_spill(g, g->spill[p])};
+        *ret = (struct xv_src){XV_MEM, 0, xv_spill(g, g->spill[p] + rdn_fault(XV_SPILL_NEXT))};
         return n->type != RDN_TY_B1;
     }
     if (g->param_of[p]) {
@@ -97,7 +97,7 @@ void xv_op(struct xv_gen *g, unsigned op, unsigned d, unsigned v, struct xv_src 
         xy_rm(b, XV_BROADCASTSD, TMP, 0, s.m, 0);
     for (unsigned h = 0; h < 2; h++)
         if (s.kind == XV_MEM)
-            xy_rm(b, op, 2 * d + h, 2 * v + h, half(s.m, h, 32), 0);
+            xy_rm(b, op, 2 * d + h, 2 * v + h, half(s.m, h, rdn_fault(XV_OPERAND_HALF) ? 0 : 32), 0);
         else
             xy_rr(b, op, 2 * d + h, 2 * v + h, s.kind == XV_ONE ? TMP : 2u * s.r + h);
 }
@@ -146,7 +146,7 @@ void xv_move_in(struct xv_gen *g, unsigned d, struct xv_src s) {
 }
 void xv_blend(struct xv_gen *g, unsigned d, unsigned no, unsigned yes, struct xv_m m) {
     if (g->zmm) {
-        xz_rr(&g->b, XV_BLENDMPD, d, no, yes, m.r);
+        xz_rr(&g->b, XV_BLENDMPD, d, rdn_fault(XV_BLEND_ARMS) ? yes : no, rdn_fault(XV_BLEND_ARMS) ? no : yes, m.r);
         return;
     }
     for (unsigned h = 0; h < 2; h++) {
@@ -165,9 +165,10 @@ void xv_mark_mask(struct xv_gen *g, struct xv_m m) {
 /* ---- floats ---- */
 static struct xv_v f64_unary(struct xv_gen *g, const struct rdn_pnode *n) {
     struct xv_v x = xv_value(g, n->a), d = xv_owned(g, x);
-    unsigned mode = n->op == RDN_OP_FLOOR ? 1 : n->op == RDN_OP_CEIL ? 2 : 3;
+    unsigned mode = (n->op == RDN_OP_FLOOR) != rdn_fault(XV_ROUND_MODE) ? 1 : 2;
+    mode = n->op == RDN_OP_TRUNC ? 3 : mode;
     switch (n->op) {
-    case RDN_OP_NEG: xv_op(g, XV_PXORQ, d.r, x.r, xv_one(g, 1ull << 63)); return d;
+    case RDN_OP_NEG: xv_op(g, rdn_fault(XV_FNEG) ? XV_PANDNQ : XV_PXORQ, d.r, x.r, xv_one(g, 1ull << 63)); return d;
     case RDN_OP_ABS: xv_op(g, XV_PANDQ, d.r, x.r, xv_one(g, INT64_MAX)); return d;
     case RDN_OP_SQRT: xv_unary(g, XV_SQRTPD, d.r, x.r, -1); return d;
     default: xv_unary(g, g->zmm ? XV_RNDSCALEPD : XV_ROUNDPD, d.r, x.r, (int)(mode | 8u)); return d;
