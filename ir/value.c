@@ -195,9 +195,11 @@ static bool value_valid(const struct rdn_type *t, const uint8_t *p, uint32_t nsy
 }
 
 /* Field by field: an optional one that is absent may hold anything. */
-static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
+static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms, bool texts_alone) {
     for (uint32_t i = 0; i < ev->nchecked; i++) {
         const struct rdn_field *f = &ev->fields[ev->checked[i]];
+        if (texts_alone && f->type->kind != RDN_K_STR)
+            continue;
         if (!value_valid(f->type, row + f->offset, nsyms) && present(f, row))
             return false;
     }
@@ -233,10 +235,10 @@ uint32_t rdn_columns_valid(const struct rdn_event *ev, const void *const *column
 
 /* Mostly every byte is that of a value, whether there is one or not. */
 bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
-    bool bad = ev->has_str;
+    bool bad = false;
     for (uint32_t i = 0; i < ev->nsym_at; i++)
         bad |= load(row + ev->sym_at[i], 4) >= nsyms;
     for (uint32_t i = 0; i < ev->nbytes; i++)
         bad |= row[ev->bytes[i].at] >= ev->bytes[i].below;
-    return !bad || valid_fields(ev, row, nsyms);
+    return (!bad && !ev->has_str) || valid_fields(ev, row, nsyms, !bad);
 }

@@ -2,7 +2,10 @@
  * gather.c: what C does for native code: operands, keys, gathers into slots, and the inputs of windows (run_impl.h). [hot] */
 #include <math.h>
 #include <string.h>
+#include "base/tz.h"
 #include "jit/run_impl.h"
+
+#define TIME_FAR 9000000000ll                            /* seconds from 1970 that are int64 in ns */
 
 /* ---- slots ---- */
 bool rdn_slot_store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *c) {
@@ -244,6 +247,50 @@ static uint8_t asked_value(struct rdn_frame *f, rdn_pid p, struct rdn_cell *x) {
         return state;
     return n->type == RDN_TY_F64 && x->f != x->f ? RDN_SLOT_UNDEF : RDN_SLOT_VALUE;
 }
+static uint8_t apply_op(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+    struct rdn_cell cells[RDN_APPLY_MAX];
+    const struct rdn_cell *args[RDN_APPLY_MAX];
+    uint8_t worst = RDN_SLOT_VALUE;
+    for (uint32_t i = 0; i < g->nargs && worst != RDN_SLOT_UNDEF; i++) {
+        uint8_t state = operand_slow(f, g->args[i], &cells[i]);
+        worst = state == RDN_SLOT_VALUE ? worst : state;
+        args[i] = &cells[i];
+    }
+    if (worst != RDN_SLOT_VALUE)
+        return worst;
+    c->cause = RDN_DEFINED;
+    rdn_op_apply(f->head.ir, g->src, args, g->nargs, NULL, c);
+    return state_of(c);
+}
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+/* From when to when the local time shows the same hour, minute or day: until the clock is set at the latest. */
+static void keep_time(const struct rdn_frame *f, const struct rdn_gather *g, int64_t ns, struct rdn_kept_time *ret) {
+    const struct rdn_node *n = &f->head.ir->nodes.v[g->src];
+    int64_t unit = n->op == RDN_OP_HOUR ? 3600 : n->op == RDN_OP_MINUTE ? 60 : 86400, s = floor_div(ns, 1000000000);
+    struct rdn_tz_span span;
+    struct rdn_cell x = {.i = ns}, c = {.cause = RDN_DEFINED};
+    const struct rdn_cell *arg = &x;
+    rdn_op_apply(f->head.ir, g->src, &arg, 1, NULL, &c);
+    rdn_tz_span(f->head.ir->zones[n->aux], s, &span);
+    int64_t from = floor_div(s + span.offset, unit) * unit - span.offset, until = from + unit;
+    from = from < span.from ? span.from : from;
+    until = until > span.until ? span.until : until;
+    bool far = from < -TIME_FAR || until > TIME_FAR;
+    *ret = (struct rdn_kept_time){far ? ns : from * 1000000000, far ? ns : until * 1000000000, c.i};
+}
+static uint8_t time_field(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
+    const struct rdn_run *r = f->x;
+    struct rdn_kept_time *t = &r->at->times[g - r->ev->plan->gathers.v];
+    struct rdn_cell x;
+    uint8_t state = operand_slow(f, g->operand, &x);
+    if (state != RDN_SLOT_VALUE)
+        return state;
+    if (x.i < t->from || x.i >= t->until)
+        keep_time(f, g, x.i, t);
+    c->i = t->value;
+    c->cause = RDN_DEFINED;
+    return RDN_SLOT_VALUE;
+}
 static uint8_t gather_value(struct rdn_frame *f, const struct rdn_gather *g, struct last_row *last, struct rdn_cell *c) {
     struct rdn_cell x;
     uint8_t state;
@@ -257,6 +304,8 @@ static uint8_t gather_value(struct rdn_frame *f, const struct rdn_gather *g, str
             c->i = g->kind == RDN_G_INLIST ? f->helpers.inlist(f->lane, g->index, &x) : f->helpers.incal(f->lane, g->index, x.i);
         c->cause = RDN_DEFINED;
         return state;
+    case RDN_G_APPLY: return apply_op(f, g, c);
+    case RDN_G_TIME: return time_field(f, g, c);
     case RDN_G_INTERP:
         last->table = UINT32_MAX;                        /* it may read rows itself; a lane promises the last one only */
         rdn_interp_value(f, g->src, c);
@@ -296,7 +345,12 @@ static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct
 static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
     int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
     struct rdn_cell x;
-    if (s->kind == RDN_FILL_INLIST) {
+    if (s->kind == RDN_FILL_INLIST && s->load == RDN_LOAD_TEXT) {
+        x.t.p = (const char *)f->head.row + s->at;
+        x.t.len = (uint32_t)strnlen(x.t.p, s->n);
+        x.cause = RDN_DEFINED;
+        *slot = f->helpers.inlist(f->lane, s->index, &x);
+    } else if (s->kind == RDN_FILL_INLIST) {
         x.d = rdn_row_word(f->head.row + s->at, s->load);    /* and its low word for what is no decimal */
         x.cause = RDN_DEFINED;
         *slot = f->helpers.inlist(f->lane, s->index, &x);
@@ -429,6 +483,9 @@ static inline uint8_t source(const struct rdn_frame *f, const struct rdn_source 
     case RDN_LOAD_GATHER:
         memcpy(&ret->i, r->block + s->at, sizeof ret->i);
         return r->at->states[s->bit];
+    case RDN_LOAD_SLOT:
+        memcpy(&ret->i, r->block + s->at, sizeof ret->i);
+        return RDN_SLOT_VALUE;
     case RDN_LOAD_TEXT:
         ret->t.p = (const char *)f->head.row + s->at;
         ret->t.len = (uint32_t)strnlen(ret->t.p, s->bit);

@@ -108,6 +108,28 @@ static bool gather_key(struct rdn_plan *pl, const struct rdn_pnode *n, struct rd
     return true;
 }
 
+/* An operation on floats (of ir/ops.def under "float") that stand where C can read them: before the windows, or in slots that are made before this one. */
+static bool gather_apply(struct rdn_plan *pl, const struct rdn_pnode *n, struct rdn_gather *g) {
+    const struct rdn_node *src = &pl->ir->nodes.v[n->src];
+    uint32_t k, m;
+    rdn_id buf[3];
+    const rdn_pid *args = rdn_pargs(pl, n, &k);
+    const rdn_id *ids = rdn_node_args(pl->ir, src, buf, &m);
+    bool good = n->op >= RDN_OP_FLOOR && n->op <= RDN_OP_DISTKM && n->src && src->op == n->op && k && k == m && k <= RDN_APPLY_MAX;
+    for (uint32_t i = 0; good && i < k; i++) {
+        const struct rdn_pnode *a = at(pl, args[i]);
+        good = a->type == RDN_TY_F64 && pl->ir->nodes.v[ids[i]].type == RDN_TY_F64 && (rdn_plan_operand(pl, args[i]) || (is_slot(a) && !rdn_pnode_leaf(a)));
+    }
+    for (uint32_t i = 0; good && i < k; i++)
+        need_slot(pl, rdn_pargs(pl, n, &k)[i]);
+    g->kind = RDN_G_APPLY;
+    g->src = n->src;
+    g->nargs = (uint8_t)k;
+    for (uint32_t i = 0; good && i < k; i++)
+        g->args[i] = rdn_pargs(pl, n, &k)[i];
+    return good;
+}
+
 /* Fills kind and what it needs; false: only interp can. */
 static bool gather_fast(struct rdn_plan *pl, const struct rdn_pnode *n, struct rdn_gather *g) {
     switch (n->op) {
@@ -125,8 +147,16 @@ static bool gather_fast(struct rdn_plan *pl, const struct rdn_pnode *n, struct r
             return false;
         need_slot(pl, n->a);
         return true;
+    case RDN_OP_HOUR: case RDN_OP_MINUTE: case RDN_OP_DAY: case RDN_OP_MONTH: case RDN_OP_YEAR: case RDN_OP_WEEKDAY: case RDN_OP_YEARDAY: case RDN_OP_DATE:
+        g->kind = RDN_G_TIME;
+        g->operand = n->a;
+        g->src = n->src;
+        if (!n->src || at(pl, n->a)->type != RDN_TY_I64 || !rdn_plan_operand(pl, n->a))
+            return false;
+        need_slot(pl, n->a);
+        return true;
     default:
-        return false;
+        return gather_apply(pl, n, g);
     }
 }
 
@@ -261,8 +291,10 @@ static void early_gather(struct rdn_plan *pl, rdn_pid p) {
         pl->levels = g->level + 1u;
     if (g->kind == RDN_G_ROW)
         early_key(pl, g->key);
-    else if (g->kind == RDN_G_INLIST || g->kind == RDN_G_INCAL)
+    if (g->operand)
         mark_early(pl, g->operand);
+    for (uint32_t i = 0; i < g->nargs; i++)
+        mark_early(pl, g->args[i]);
     if (g->has_else)
         mark_early(pl, g->els);
 }
@@ -370,7 +402,7 @@ static void sure_of(struct rdn_plan *pl, struct rdn_arena *tmp, rdn_pid root, ui
 static void sure_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
     pl->sure = rdn_new_n(pl->arena, uint64_t, (size_t)pl->ndeps * pl->dep_words + 1);
     for (uint32_t r = 0; r < pl->nrules; r++)
-        if (pl->rules[r].how != RDN_RULE_INTERP)
+        if (pl->rules[r].how != RDN_RULE_INTERP && !pl->rules[r].guard)
             sure_of(pl, tmp, pl->rules[r].root, r);
     for (uint32_t i = 0; i < pl->items.n; i++)
         sure_of(pl, tmp, pl->items.v[i], pl->nrules + i);
@@ -403,6 +435,57 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
 }
 
 /* ---- rules ---- */
+/* The clauses of an `and` that native code computes: an operand list of the copy; the others are comparisons of the score, or more. */
+struct clauses { struct rdn_plan *pl; struct rdn_copy *c; rdn_pid v[16]; uint32_t n, rule; bool more; };
+static rdn_id through(const struct rdn_ir *ir, rdn_id id) {
+    for (;;) {
+        const struct rdn_node *n = &ir->nodes.v[id];
+        if (n->op == RDN_OP_USE)
+            id = n->a;
+        else if (n->op == RDN_OP_INLINE)
+            id = ir->args.v[n->a + n->b - 1];
+        else
+            return id;
+    }
+}
+static bool score_clause(struct clauses *k, const struct rdn_node *n) {
+    static const uint8_t turned[] = {[RDN_OP_LT] = RDN_OP_GT, [RDN_OP_LE] = RDN_OP_GE, [RDN_OP_GT] = RDN_OP_LT, [RDN_OP_GE] = RDN_OP_LE};
+    const struct rdn_ir *ir = k->pl->ir;
+    if (n->op != RDN_OP_LT && n->op != RDN_OP_LE && n->op != RDN_OP_GT && n->op != RDN_OP_GE)
+        return false;
+    rdn_id a = through(ir, n->a), b = through(ir, n->b);
+    bool turn = ir->nodes.v[b].op == RDN_OP_SCORE;
+    const struct rdn_pnode *o = at(k->pl, rdn_copy_node(k->c, turn ? a : b));
+    if ((!turn && ir->nodes.v[a].op != RDN_OP_SCORE) || o->type != RDN_TY_I64 || (o->op != RDN_OP_PARAM && (o->op != RDN_OP_CONST || !(o->flags & RDN_P_NATIVE))))
+        return false;
+    rdn_push_val(k->pl->grow, &k->pl->scores, ((struct rdn_pscore){k->rule, turn ? turned[n->op] : n->op, o->op == RDN_OP_PARAM, o->aux, o->lo}));
+    return true;
+}
+static void find_clauses(struct clauses *k, rdn_id id) {
+    const struct rdn_node *n = &k->pl->ir->nodes.v[id = through(k->pl->ir, id)];
+    rdn_pid p = n->op != RDN_OP_AND && !(n->flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) && k->n < 16 ? rdn_copy_node(k->c, id) : 0;
+    if (n->op == RDN_OP_AND) {
+        find_clauses(k, n->a);
+        find_clauses(k, n->b);
+    } else if (p && (at(k->pl, p)->flags & (RDN_P_NATIVE | RDN_P_SLOT))) {
+        k->v[k->n++] = p;
+    } else if (!score_clause(k, n)) {
+        k->more = true;
+    }
+}
+/* A rule with calls, or of the score: what native code can rule out. */
+static void guard_rule(struct rdn_plan *pl, struct rdn_copy *c, uint32_t i, const struct rdn_rule *r, struct rdn_prule *pr) {
+    struct clauses k = {.pl = pl, .c = c, .rule = i};
+    uint32_t scores = pl->scores.n;
+    find_clauses(&k, r->when);
+    if (k.more)
+        pl->scores.n = scores;                           /* interp answers all of it */
+    if (k.more && !k.n)
+        return;
+    pr->root = rdn_copy_all(c, k.v, k.n);
+    pr->how = RDN_RULE_FLAT;
+    pr->guard = true;
+}
 static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c, const struct rdn_plan_options *opt) {
     const struct rdn_ir *ir = pl->ir;
     const struct rdn_event *ev = &ir->events[pl->event];
@@ -412,8 +495,12 @@ static void plan_rules(struct rdn_plan *pl, struct rdn_copy *c, const struct rdn
         unsigned flags = ir->nodes.v[r->when].flags;
         struct rdn_prule *pr = &pl->rules[i];
         pr->how = RDN_RULE_INTERP;
-        if (rdn_plan_without(opt, i) || too_long || r->late || r->calls || (flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) || pl->nodes.n > RDN_PLAN_MAX_NODES)
+        if (rdn_plan_without(opt, i) || too_long || pl->nodes.n > RDN_PLAN_MAX_NODES)
             continue;
+        if (r->late || r->calls || (flags & (RDN_NODE_LATE | RDN_NODE_CALLS))) {
+            guard_rule(pl, c, i, r, pr);
+            continue;
+        }
         pr->root = rdn_copy_node(c, r->when);
         const struct rdn_pnode *n = at(pl, pr->root);
         if (n->flags & (RDN_P_NATIVE | RDN_P_SLOT))
@@ -438,7 +525,7 @@ static void settle(struct rdn_plan *pl) {
     rdn_settle(a, &pl->nodes), rdn_settle(a, &pl->args), rdn_settle(a, &pl->gathers), rdn_settle(a, &pl->keys), rdn_settle(a, &pl->parts);
     rdn_settle(a, &pl->windows), rdn_settle(a, &pl->items), rdn_settle(a, &pl->shared), rdn_settle(a, &pl->params), rdn_settle(a, &pl->finite);
     rdn_settle(a, &pl->clauses), rdn_settle(a, &pl->conds), rdn_settle(a, &pl->inputs), rdn_settle(a, &pl->groups), rdn_settle(a, &pl->late);
-    rdn_settle(a, &pl->indexes), rdn_settle(a, &pl->ladders), rdn_settle(a, &pl->pures);
+    rdn_settle(a, &pl->indexes), rdn_settle(a, &pl->ladders), rdn_settle(a, &pl->pures), rdn_settle(a, &pl->scores);
 }
 
 struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event,

@@ -49,15 +49,18 @@ enum rdn_gather_kind {
     RDN_G_WREAD, RDN_G_WPREV,                            /* window `index` at key `key` */
     RDN_G_ROW,                                           /* table `index` at key `key`, `column` */
     RDN_G_INLIST, RDN_G_INCAL,                           /* of operand */
+    RDN_G_APPLY,                                         /* operation `src` on floats */
+    RDN_G_TIME,                                          /* field of the local time `operand` asks about; kept while it cannot change */
     RDN_G_INTERP,                                        /* anything: src through interp */
 };
+#define RDN_APPLY_MAX 4u
 struct rdn_gather {
     uint8_t kind, type;                                  /* type of the slot */
     bool has_else, is_defined;                           /* coalesce(this, els); defined(this) */
     bool nan_is_none;                                    /* has_else, is_defined: what they ask about is a float */
     uint32_t slot, index, column, key, src, dep;
     rdn_pid pid;                                         /* the node whose slot it fills */
-    rdn_pid operand, els;                                /* leaves or items */
+    rdn_pid operand, els, args[RDN_APPLY_MAX]; uint8_t nargs;   /* leaves, items or slots that stand by then; args: of APPLY */
     bool late;                                           /* only sparse groups need it: made when one of them runs */
     uint8_t level;                                       /* made before the windows, in that round; 0: after them */
     bool inner;                                          /* another gather needs it, or a window */
@@ -70,7 +73,7 @@ struct rdn_keyplan {                                     /* one distinct tuple o
 /* How C gets an operand without looking at its node. SLOW: through its node. GATHER: a slot that a gather before the windows fills. */
 enum rdn_load { RDN_LOAD_SLOW, RDN_LOAD_64, RDN_LOAD_U32, RDN_LOAD_I32, RDN_LOAD_U8, RDN_LOAD_ITEM, RDN_LOAD_GATHER,
                 RDN_LOAD_NONE, RDN_LOAD_ZERO, RDN_LOAD_TAIL, RDN_LOAD_TEXT,   /* steps.h alone: nothing to load; 0; the first bytes of a word; a text */
-                RDN_LOAD_SLOT };                                 /* rdn_pword alone: of the block */
+                RDN_LOAD_SLOT };                                 /* rdn_pword, sources: of the block, and always there */
 struct rdn_operand { uint8_t load; uint32_t at; rdn_pid pid; };     /* at: offset in the row; number of the item or slot */
 struct rdn_keypart { struct rdn_operand from; const struct rdn_type *type; };
 
@@ -83,8 +86,12 @@ enum rdn_technique {
 #undef TECHNIQUE
     RDN_RULE_COUNT
 };
-/* how: RDN_RULE_*; by: the clause it goes by (key, threshold, jump), 0: none; pass: how often that holds; ns: expected a event */
-struct rdn_prule { rdn_pid root; uint8_t how; rdn_pid by; float pass, ns; };
+/* guard: native code computes some clauses of the `and` that the rule is; where they hold the others are asked: comparisons of the score
+ * (plan->scores), else interp. how: RDN_RULE_*; by: the clause it goes by (key, threshold, jump), 0: none; pass: how often that holds; ns: expected a event */
+struct rdn_prule { rdn_pid root; bool guard; uint8_t how; rdn_pid by; float pass, ns; };
+
+/* score op k, or a parameter: of a rule whose other clauses hold. By rule. */
+struct rdn_pscore { uint32_t rule; uint8_t op; bool is_param; uint32_t param; int64_t k; };
 
 /* ---- what native code computes ----
  * The output words of an event are one bit a rule of the event, in its order, and behind them those that only C reads. An
@@ -174,6 +181,8 @@ struct rdn_plan {
     uint64_t *sure;                                      /* the same, of rules and items that are undefined whenever the slot is; NULL: no gathers */
     uint64_t *interp;                                    /* rules that only interp runs, `words` words each: early ones, then late ones */
     bool any_early, any_late;                            /* some bit of the two is set */
+    uint64_t *guard; bool any_guard;                     /* rules with a guard, as `interp` */
+    RDN_VEC(struct rdn_pscore) scores; uint64_t *scored; /* scored: rules that are nothing else besides their guard */
     uint32_t key_bytes;                                  /* of all keys in the block */
     const struct rdn_steps *steps;                       /* made from it */
 };
@@ -207,6 +216,7 @@ struct rdn_copy;                                         /* hash table and memo 
 struct rdn_copy *rdn_copy_new(struct rdn_plan *, struct rdn_arena *tmp);
 rdn_pid rdn_copy_node(struct rdn_copy *, rdn_id);        /* shared, canonical */
 rdn_pid rdn_copy_not(struct rdn_copy *, rdn_pid);
+rdn_pid rdn_copy_all(struct rdn_copy *, const rdn_pid *, uint32_t n);     /* all of them hold; none: true */
 /* Gather step of a SLOT node that a root needs; adds keys and items. */
 void rdn_plan_gather(struct rdn_plan *, rdn_pid);
 void rdn_plan_windows(struct rdn_plan *, struct rdn_copy *);

@@ -528,6 +528,8 @@ static rdn_pid junction(struct rdn_copy *c, unsigned op, const rdn_pid *in, uint
     return with_args(c, &p, v.v, v.n);
 }
 
+rdn_pid rdn_copy_all(struct rdn_copy *c, const rdn_pid *v, uint32_t n) { return junction(c, RDN_OP_AND, v, n, 0); }
+
 rdn_pid rdn_copy_not(struct rdn_copy *c, rdn_pid x) {
     const struct rdn_pnode n = *at(c, x);
     if (is_const(&n))

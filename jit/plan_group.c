@@ -17,6 +17,8 @@ static void leave_to_interp(struct rdn_plan *pl, uint32_t rule) {
     pl->nhow[pl->rules[rule].how]--;
     pl->nhow[RDN_RULE_INTERP]++;
     pl->rules[rule].how = RDN_RULE_INTERP;
+    if (pl->rules[rule].guard)
+        pl->guard[(late ? pl->words : 0) + rule / 64] &= ~(1ull << rule % 64);
     pl->interp[(late ? pl->words : 0) + rule / 64] |= 1ull << rule % 64;
     pl->any_late |= late;
     pl->any_early |= !late;
@@ -265,13 +267,20 @@ void rdn_plan_groups(struct rdn_choice *c) {
     struct rdn_plan *pl = c->pl;
     uint32_t nnative = 0;
     pl->interp = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
+    pl->guard = rdn_new_n(pl->arena, uint64_t, 2 * (size_t)pl->words + 1);
     for (uint32_t i = 0; i < pl->nrules; i++) {
         pl->nhow[pl->rules[i].how]++;
-        if (pl->rules[i].how != RDN_RULE_INTERP)
+        bool late = pl->ir->rules[pl->ir->events[pl->event].rules[i]].late;
+        if (pl->rules[i].how != RDN_RULE_INTERP) {
             nnative++;
-        else if (!rdn_plan_without(c->opt, i))
+            pl->guard[(late ? pl->words : 0) + i / 64] |= (uint64_t)pl->rules[i].guard << i % 64;
+            pl->any_guard |= pl->rules[i].guard;
+        } else if (!rdn_plan_without(c->opt, i))
             leave_to_interp(pl, i);
     }
+    pl->scored = rdn_new_n(pl->arena, uint64_t, (size_t)pl->words + 1);
+    for (uint32_t i = 0; i < pl->scores.n; i++)
+        pl->scored[pl->scores.v[i].rule / 64] |= 1ull << pl->scores.v[i].rule % 64;
     pl->out_words = pl->words;
     if (nnative) {
         dense(c);

@@ -495,7 +495,7 @@ const struct rdn_preds *rdn_preds_batch(struct rdn_arena *arena, struct rdn_aren
     b.batch = true;
     b.out->mask = rdn_new_n(arena, uint64_t, pl->words + 1);
     for (uint32_t r = 0; r < pl->nrules; r++) {
-        bool in = pl->rules[r].how != RDN_RULE_INTERP && (at(&b, pl->rules[r].root)->flags & RDN_P_EVENT);
+        bool in = pl->rules[r].how != RDN_RULE_INTERP && !pl->rules[r].guard && (at(&b, pl->rules[r].root)->flags & RDN_P_EVENT);
         if (in)
             add_rule(&b, r);
         b.out->mask[r / 64] |= (uint64_t)in << r % 64;

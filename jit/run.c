@@ -19,7 +19,7 @@ static void open_keys(uint8_t *block, const struct rdn_steps *s) {
 static size_t preds_bytes(const struct rdn_preds *p) { return p ? round64(rdn_preds_bytes(p)) : 0; }
 static size_t event_bytes(const struct rdn_unit_event *ev) {
     return rdn_block_bytes(ev->plan) + round64(ev->plan->nslots) + round64(8 * ((size_t)ev->plan->gathers.n + ev->plan->dep_words)) +
-           preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
+           round64(sizeof(struct rdn_kept_time) * (size_t)ev->plan->gathers.n) + preds_bytes(ev->preds) + preds_bytes(ev->item_preds);
 }
 static void open_preds(const struct rdn_preds *p, uint8_t **memory, struct rdn_pred_cells *ret) {
     if (p)
@@ -34,6 +34,8 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
     ret->late_gen = (uint64_t *)(void *)(p += round64(pl->nslots));
     ret->sure = ret->late_gen + pl->gathers.n;
     p += round64(8 * ((size_t)pl->gathers.n + pl->dep_words));
+    ret->times = (struct rdn_kept_time *)(void *)p;
+    p += round64(sizeof *ret->times * (size_t)pl->gathers.n);
     open_preds(ev->preds, &p, &ret->rules);
     open_preds(ev->item_preds, &p, &ret->items);
     return p;
@@ -42,13 +44,13 @@ static uint8_t *open_block(const struct rdn_unit_event *ev, uint8_t *p, struct r
 static void open_quick(const struct rdn_unit_event *ev, const struct rdn_block *b, struct rdn_quick *ret) {
     const struct rdn_plan *pl = ev->plan;
     *ret = (struct rdn_quick){.block = b->p, .fired = b->fired, .sparse = ev->sparse};
-    ret->all = ret->code = !pl->items.n && pl->gathers.n == ev->nlate && !pl->windows.n && !pl->any_early ? ev->rules : NULL;
+    ret->all = ret->code = !pl->items.n && pl->gathers.n == ev->nlate && !pl->windows.n && !pl->any_early && !pl->any_guard ? ev->rules : NULL;
 }
 
 int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *reterr) {
     uint32_t events = u->ir->nevents;
     size_t head = round64(sizeof(struct rdn_run)), ptrs = round64(2 * events * sizeof(struct rdn_block)), n;
-    size_t quick = round64(events * sizeof(struct rdn_quick)), ask = round64(8 * (size_t)f->words);
+    size_t quick = round64(events * sizeof(struct rdn_quick)), ask = round64(2 * 8 * (size_t)f->words);
     n = 64 + head + ptrs + quick + ask;
     for (uint32_t e = 0; e < events; e++)
         n += event_bytes(&u->events[e]) + (u->events[e].rest ? event_bytes(u->events[e].rest) : 0);
@@ -62,6 +64,7 @@ int rdn_run_open(struct rdn_frame *f, const struct rdn_unit *u, redan_error *ret
     r->rests = r->blocks + events;
     r->quick = (struct rdn_quick *)(void *)(p += ptrs);
     r->ask = (uint64_t *)(void *)(p += quick);
+    r->held = r->ask + f->words;
     p += ask;
     for (uint32_t e = 0; e < events; e++) {
         p = open_block(&u->events[e], p, &r->blocks[e]);
@@ -165,11 +168,12 @@ static void rules_by_table(struct rdn_frame *f, bool all) {
     memset(r->ask, 0, 8 * (size_t)pl->words);
     rdn_preds_run(r->ev->preds, &r->at->rules, r->block, f->head.row, states, r->ask);
     for (uint32_t w = 0; w < pl->words; w++) {
-        uint64_t own = own_rules(pl, w), open = all ? own : own & r->taint[w], yes, undef, again;
+        uint64_t own = own_rules(pl, w), late = pl->guard[pl->words + w], open = all ? own : own & r->taint[w] & ~late, yes, undef, again;
         rdn_preds_word(r->ev->preds, &r->at->rules, w, &yes, &undef);
         undef &= open;
-        again = undef & r->ask[w];
-        undef &= ~again;
+        again = undef & (r->ask[w] | pl->guard[w]) & ~late;
+        r->taint[w] |= undef & late;                     /* asked in their turn */
+        undef &= ~(again | late);
         r->fired[w] = (yes & open) | (r->fired[w] & own & ~open);
         f->head.undef[w] |= undef;
         f->head.any_undef |= undef != 0;
@@ -186,7 +190,7 @@ static bool many_tainted(const struct rdn_run *r) {
     if (!r->ev->preds)
         return false;
     for (uint32_t w = 0; w < pl->words && n <= most; w++)
-        n += (unsigned)__builtin_popcountll(r->taint[w] & own_rules(pl, w));
+        n += (unsigned)__builtin_popcountll(r->taint[w] & own_rules(pl, w) & ~pl->guard[pl->words + w]);
     return n > most;
 }
 /* Rules that are undefined whatever else they read need nobody else. */
@@ -213,11 +217,23 @@ static __attribute__((noinline)) void drain(struct rdn_frame *f) {
         return;
     }
     for (uint32_t w = 0; w < pl->words; w++) {
-        uint64_t own = own_rules(pl, w), open = r->taint[w] & own;
+        uint64_t own = own_rules(pl, w), open = r->taint[w] & own & ~pl->guard[pl->words + w];
         r->fired[w] &= own & ~open;
         count_tainted(r, open);
         interp_bits(f, w, open, true);
         interp_bits(f, w, pl->interp[w], false);
+    }
+}
+/* Rules whose clauses in native code hold: interp answers the others of early ones, late ones wait for the score. */
+static __attribute__((noinline)) void ask_guarded(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    r->held_gen = f->head.seq;
+    for (uint32_t w = 0; w < pl->words; w++) {
+        uint64_t early = r->fired[w] & pl->guard[w] & ~r->taint[w], late = pl->guard[pl->words + w];
+        r->held[w] = r->fired[w] & late & ~r->taint[w];
+        r->fired[w] &= ~(early | late);
+        interp_bits(f, w, early, false);
     }
 }
 static void early_rules(struct rdn_frame *f) {
@@ -228,6 +244,8 @@ static void early_rules(struct rdn_frame *f) {
     if (!r->ev->rules && r->ev->preds) {
         rdn_run_late(f, r->ev->late, r->ev->nlate);      /* predicates ask every rule */
         rules_by_table(f, true);
+        if (pl->any_guard)
+            ask_guarded(f);
         return;
     }
     if (r->ev->rules) {
@@ -240,11 +258,38 @@ static void early_rules(struct rdn_frame *f) {
     }
     if ((*rdn_run_flags(r) & RDN_BLOCK_TAINT) || pl->any_early)
         drain(f);
+    if (pl->any_guard)
+        ask_guarded(f);
+}
+static bool score_holds(const struct rdn_frame *f, const struct rdn_pscore *s) {
+    int64_t k = s->is_param ? f->head.params[s->param].i : s->k;
+    switch (s->op) {
+    case RDN_OP_LT: return f->head.score < k;
+    case RDN_OP_LE: return f->head.score <= k;
+    case RDN_OP_GT: return f->head.score > k;
+    default: return f->head.score >= k;
+    }
+}
+static void late_guarded(struct rdn_frame *f) {
+    struct rdn_run *r = f->x;
+    const struct rdn_plan *pl = r->ev->plan;
+    bool known = r->held_gen == f->head.seq;             /* else somebody else answered the early rules */
+    for (uint32_t i = 0; known && i < pl->scores.n; i++)
+        if (!score_holds(f, &pl->scores.v[i]))
+            r->held[pl->scores.v[i].rule / 64] &= ~(1ull << pl->scores.v[i].rule % 64);
+    for (uint32_t w = 0; w < pl->words; w++) {
+        uint64_t all = pl->guard[pl->words + w], held = known ? r->held[w] : 0;
+        f->head.fired[w] |= held & pl->scored[w];
+        interp_bits(f, w, held & ~pl->scored[w], false);
+        interp_bits(f, w, known ? r->taint[w] & all : all, true);
+    }
 }
 static void late_rules(struct rdn_frame *f) {
     const struct rdn_plan *pl = ((struct rdn_run *)f->x)->ev->plan;
     for (uint32_t w = 0; pl->any_late && w < pl->words; w++)
         interp_bits(f, w, pl->interp[pl->words + w], false);
+    if (pl->any_guard)
+        late_guarded(f);
 }
 
 /* ---- the executor's entries ---- */

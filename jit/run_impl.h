@@ -9,9 +9,11 @@
 /* In front of each key of the block that is not quick. state: as of a slot. */
 struct rdn_key_memo { uint64_t gen; uint8_t state; };
 _Static_assert(sizeof(struct rdn_key_memo) == RDN_KEY_MEMO, "place of a key");
+/* Of a gather of kind TIME: its value from `from` to before `until`. */
+struct rdn_kept_time { int64_t from, until, value; };
 /* Of one event type, 64-byte aligned, and places in it; states: RDN_SLOT_* of every slot, all 0 unless the flags say TAINT;
  * sure: like taint, rules and items that are undefined for certain; late_gen: by gather, the event a late one was made for. */
-struct rdn_block { uint8_t *p; uint64_t *taint, *fired, *sure; uint8_t *states; uint64_t *late_gen; struct rdn_pred_cells rules, items; };
+struct rdn_block { uint8_t *p; uint64_t *taint, *fired, *sure; uint8_t *states; uint64_t *late_gen; struct rdn_kept_time *times; struct rdn_pred_cells rules, items; };
 /* All that most events need, of one event type: group 0, when nothing comes before it, and nothing but sparse groups behind it unless
  * something is undefined. all NULL: there is more to do; code: the same, or NULL while the block has flags to clear. */
 struct rdn_quick { rdn_native *code, *all; uint8_t *block; uint64_t *fired; bool sparse; };
@@ -24,6 +26,7 @@ struct rdn_run {
     uint64_t *taint;                                     /* in it; all zero unless its flags say TAINT */
     uint64_t *fired;                                     /* the output words, and head.fired */
     struct rdn_block *blocks, *rests, *at;               /* of all events; of their rests; of the one in work */
+    uint64_t *held, held_gen;                            /* late rules whose other clauses hold, of that event */
     uint64_t *ask;                                       /* rules that a pass of the predicates leaves to interp */
     uint64_t gen;                                        /* of the event in work */
     bool inputs_done, prevs_done;

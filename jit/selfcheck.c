@@ -268,7 +268,7 @@ static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
 }
 
 int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
-    static const struct rdn_helpers helpers = {wread, tread, inlist, incal, call, NULL, NULL, NULL, NULL};
+    static const struct rdn_helpers helpers = {.wread = wread, .tread = tread, .inlist = inlist, .incal = incal, .call = call};
     struct rdn_arena a;
     jmp_buf oom;
     int64_t t0 = rdn_mono_ns();

@@ -67,6 +67,11 @@ static bool in_place(const struct rdn_plan *pl, rdn_pid p, struct rdn_fill *s) {
     struct rdn_operand o = rdn_plan_operand_of(pl, p);
     s->load = o.load;
     s->at = o.at;
+    if (f && f->type->kind == RDN_K_STR && !f->optional) {
+        s->load = RDN_LOAD_TEXT;
+        s->n = f->type->n;
+        return true;
+    }
     return f && f->type->kind != RDN_K_FLOAT && o.load != RDN_LOAD_SLOW;
 }
 static void add_ask(struct making *m, struct rdn_turn *t, const struct rdn_gather *g, int64_t els) {
@@ -171,6 +176,9 @@ static bool source_of(const struct making *m, const struct rdn_operand *o, int64
     } else if (f && f->type->kind == RDN_K_STR) {
         ret->load = RDN_LOAD_TEXT;
         ret->bit = f->type->n;
+    } else if (n->op == RDN_OP_TS || n->op == RDN_OP_NOW) {
+        ret->load = n->op == RDN_OP_TS ? RDN_LOAD_64 : RDN_LOAD_SLOT;
+        ret->at = n->op == RDN_OP_TS ? 0 : RDN_BLOCK_NOW; /* ts is the row's first word */
     } else if (!word_load(f, &ret->load)) {
         return false;
     }

@@ -25,7 +25,7 @@ struct rdn_rowcolumn { uint32_t column, slot; bool wide, has_els; int64_t els; c
 enum { RDN_FILL_ANY, RDN_FILL_INLIST, RDN_FILL_INCAL };  /* INCAL: of now */
 struct rdn_fill {
     uint8_t kind, load;                                  /* of the word that INLIST asks about, at `at` in the row */
-    uint32_t slot, index, at;
+    uint32_t slot, index, at, n;                         /* n: bytes of a text */
     const struct rdn_gather *of;
 };
 

@@ -360,7 +360,7 @@ static void emit_functions(struct xv_gen *g, uint64_t *mask, struct xv_code *ret
 static uint32_t choose_rules(struct xv_gen *g, uint64_t *mask) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->pl->nrules; i++)
-        if (g->pl->rules[i].how != RDN_RULE_INTERP && xv_can(g, g->pl->rules[i].root)) {
+        if (g->pl->rules[i].how != RDN_RULE_INTERP && !g->pl->rules[i].guard && xv_can(g, g->pl->rules[i].root)) {
             mask[i / 64] |= 1ull << i % 64;
             n++;
         }

@@ -21,10 +21,10 @@ enum { BITS, COUNTS, VALUES, NEWEST };                   /* off[] */
 
 static inline bool exact_count(enum acc k) { return k == COUNT || k == AVG || k == SPREAD; }
 static inline uint64_t *bits_of(const struct rdn_win *w, struct pane_state *s) { return (uint64_t *)((char *)s + w->off[BITS]); }
-static inline char *value_at(const struct rdn_win *w, struct pane_state *s, uint32_t i) {
+static inline char *value_at(const struct rdn_win *w, struct pane_state *s, uint64_t i) {
     return (char *)s + w->off[VALUES] + (size_t)i * w->vsize;
 }
-static inline uint32_t count_at(const struct rdn_win *w, struct pane_state *s, uint32_t i, enum acc k) {
+static inline uint32_t count_at(const struct rdn_win *w, struct pane_state *s, uint64_t i, enum acc k) {
     const char *c = (char *)s + w->off[COUNTS];
     return exact_count(k) ? ((const uint32_t *)c)[i] : ((const uint16_t *)c)[i];
 }
@@ -36,23 +36,22 @@ static inline void set_count(const struct rdn_win *w, struct pane_state *s, uint
         ((uint16_t *)c)[i] = (uint16_t)n;
 }
 
-/* First set bit in [from, end), or end. */
-static inline uint32_t next_bit(const uint64_t *bits, uint32_t from, uint32_t end) {
-    while (from < end) {
-        uint64_t b = bits[from / 64] >> from % 64;
-        if (b) {
-            from += (uint32_t)__builtin_ctzll(b);
-            return from < end ? from : end;
-        }
-        from = (from / 64 + 1) * 64;
-    }
-    return end;
+/* Bits of word w that lie in [from, end). */
+static inline uint64_t range_word(const uint64_t *bits, uint32_t w, uint32_t from, uint32_t end) {
+    uint64_t b = bits[w];
+    if (from > w * 64)
+        b &= UINT64_MAX << from % 64;
+    if (end < w * 64 + 64)
+        b &= (1ull << end % 64) - 1;
+    return b;
 }
+#define FOR_RANGE(i, bits, from, end)                                                                                \
+    for (uint32_t w_ = (from) / 64; w_ * 64 < (end); w_++)                                                             \
+        for (uint64_t b_ = range_word((bits), w_, (from), (end)), i; b_ && (i = w_ * 64 + (uint32_t)__builtin_ctzll(b_), true); b_ &= b_ - 1)
 /* Every pane that holds something, oldest first: the slots after the head's, then those up to it. */
 #define FOR_PANES(i, w, s)                                                                                          \
     for (uint32_t part_ = 0; part_ < 2; part_++)                                                                    \
-        for (uint32_t end_ = part_ ? (s)->pos + 1 : (w)->slots, i = next_bit(bits_of((w), (s)), part_ ? 0 : (s)->pos + 1, end_); \
-             i < end_; i = next_bit(bits_of((w), (s)), i + 1, end_))
+        FOR_RANGE(i, bits_of((w), (s)), part_ ? 0 : (s)->pos + 1, part_ ? (s)->pos + 1 : (w)->slots)
 
 static void forget_panes(const struct rdn_win *w, struct pane_state *s) {
     /* Nothing, one or two words of total, then mostly one word of bits. Volatile, or the compiler makes a call of memset of it,
@@ -76,7 +75,7 @@ static void pane_init(struct rdn_win *w, void *st, int64_t now) {
 /* Drops the panes in slots [from, end). */
 static inline void drop_range(const struct rdn_win *w, struct pane_state *s, uint32_t from, uint32_t end, enum acc k) {
     uint64_t *bits = bits_of(w, s);
-    for (uint32_t i = next_bit(bits, from, end); i < end; i = next_bit(bits, i + 1, end)) {
+    FOR_RANGE(i, bits, from, end) {
         bits[i / 64] &= ~(1ull << i % 64);
         s->n -= count_at(w, s, i, k);
         if (is_wide(w, k)) {

@@ -72,7 +72,7 @@ static inline void fake_call(void *lane, uint32_t c, const struct rdn_cell *a, u
     memset(ret, 0, sizeof *ret);
     ret->cause = RDN_CAUSE_PLUGIN;
 }
-static const struct rdn_helpers fake_helpers = {fake_wread, fake_tread, fake_inlist, fake_incal, fake_call, NULL, NULL, NULL, NULL};
+static const struct rdn_helpers fake_helpers = {.wread = fake_wread, .tread = fake_tread, .inlist = fake_inlist, .incal = fake_incal, .call = fake_call};
 
 /* A valid row of an event; each optional field present half of the time. */
 static inline void fake_row(const struct rdn_ir *ir, const struct rdn_event *ev, uint8_t *row) {
