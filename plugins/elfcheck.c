@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include "base/hash.h"
 #include "base/scope.h"
 #include "plugins/elf_file.h"
+#include "plugins/layout.h"
 #include <redan/plugin.h>
 
 enum { MAX_LIBS = 16 };
@@ -212,12 +214,34 @@ bool rdn_elf_note_read(const void *bytes, size_t n, struct rdn_elf_note *ret) {
     return rdn_elf_open(&e, bytes, n, &why) && find_note(&e, ret);
 }
 
+/* The plugin's own text of an event (note type 2), or NULL. */
+static const char *own_canon(const struct check *c, const char *host) {
+    uint64_t at = 0;
+    const char *name;
+    const uint8_t *desc;
+    size_t n = strcspn(host, ";");
+    for (const Elf64_Nhdr *h; (h = rdn_elf_note(&c->elf, &at, &name, &desc));)
+        if (h->n_namesz == 6 && !memcmp(name, "Redan", 6) && h->n_type == 2 && h->n_descsz > n && !memcmp(desc, host, n) && desc[n] == ';' &&
+            memchr(desc, 0, h->n_descsz))
+            return (const char *)desc;
+    return NULL;
+}
+
 static void check_layouts(struct check *c, const struct rdn_elf_note *note) {
-    for (uint32_t i = 0; i < note->nlayouts; i++)
-        for (uint32_t k = 0; k < c->wish->nlayouts; k++)
-            if (note->layouts[i].name_hash == c->wish->layouts[k].name_hash && note->layouts[i].layout_hash != c->wish->layouts[k].layout_hash)
-                rdn_find(c->report, "R4102", c->file, 0, 0, "layout of event '%s' differs: host %016llx, plugin %016llx; make its header again with redan bindgen and rebuild",
-                         c->wish->events[k], (unsigned long long)c->wish->layouts[k].layout_hash, (unsigned long long)note->layouts[i].layout_hash);
+    for (uint32_t k = 0; k < c->wish->ncanons; k++) {
+        const char *host = c->wish->canons[k], *own = own_canon(c, host);
+        size_t n = strcspn(host, ";");
+        char how[300];
+        if (own && rdn_layout_differs(host, own, how, sizeof how)) {
+            rdn_find(c->report, "R4102", c->file, 0, 0, "layout of event '%.*s' differs: %s; make its header again with redan bindgen and rebuild", (int)n, host, how);
+            continue;
+        }
+        uint64_t name = rdn_fnv64(host, n), layout = rdn_fnv64(host, strlen(host));
+        for (uint32_t i = 0; !own && i < note->nlayouts; i++)
+            if (note->layouts[i].name_hash == name && note->layouts[i].layout_hash != layout)
+                rdn_find(c->report, "R4102", c->file, 0, 0, "layout of event '%.*s' differs: host %016llx, plugin %016llx; make its header again with redan bindgen and rebuild",
+                         (int)n, host, (unsigned long long)layout, (unsigned long long)note->layouts[i].layout_hash);
+    }
 }
 
 static void check_note(struct check *c) {

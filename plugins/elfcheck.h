@@ -10,8 +10,7 @@
 struct rdn_elf_layout { uint64_t name_hash, layout_hash; };
 struct rdn_elf_wish {
     bool foreign;                                       /* kind cfn: no note and no entry symbol expected, any exports */
-    const struct rdn_elf_layout *layouts; uint32_t nlayouts;   /* the host's events, to compare with the note */
-    const char *const *events;                          /* their names */
+    const char *const *canons; uint32_t ncanons;        /* the host's events as the text their layout hash is over */
 };
 /* What the note says; zero when there is none. */
 struct rdn_elf_note { uint32_t abi, minor, caps, nlayouts; char id[64], version[24]; struct rdn_elf_layout layouts[8]; };

@@ -78,7 +78,7 @@ static bool ends_in(const char *s, const char *tail) {
 }
 
 static void check_kind(const struct rdn_pack *k, const struct rdn_pack_file *f, struct rdn_report *r) {
-    bool code = f->part == RDN_PART_ENTRY || f->part == RDN_PART_MODULE, native = !strcmp(k->m.kind, "native") || !strcmp(k->m.kind, "cfn");
+    bool code = f->part == RDN_PART_ENTRY || f->part == RDN_PART_MODULE, native = rdn_pack_is_native(k);
     bool lua = !strcmp(k->m.kind, "lua");
     if (code && native && f->part == RDN_PART_ENTRY)
         return;                                         /* elfcheck looks into it */
@@ -120,7 +120,7 @@ static bool fetch(struct opening *o, const struct source *src, struct rdn_report
 
 static void fetch_parts(struct opening *o, const struct source *src, struct rdn_report *r) {
     const struct rdn_manifest *m = &o->k->m;
-    bool native = !strcmp(m->kind, "native") || !strcmp(m->kind, "cfn");
+    bool native = rdn_pack_is_native(o->k);
     fetch(o, src, r, RDN_PART_ENTRY, m->entry, native ? RDN_BUNDLE_MAX : TEXT_MAX_BYTES, true);
     for (uint32_t i = 0; i < m->modules.n; i++)
         fetch(o, src, r, RDN_PART_MODULE, m->modules.items[i], TEXT_MAX_BYTES, true);
@@ -257,7 +257,9 @@ const struct rdn_pack_file *rdn_pack_find(const struct rdn_pack *k, enum rdn_pac
     return NULL;
 }
 
-const char *rdn_pack_role(const struct rdn_pack *k) { return !strcmp(k->m.kind, "cfn") || !strcmp(k->m.kind, "native") ? "native" : !strcmp(k->m.kind, "lua") ? "lua" : "python"; }
+bool rdn_pack_is_native(const struct rdn_pack *k) { return !strcmp(k->m.kind, "native") || !strcmp(k->m.kind, "cfn"); }
+
+const char *rdn_pack_role(const struct rdn_pack *k) { return rdn_pack_is_native(k) ? "native" : !strcmp(k->m.kind, "lua") ? "lua" : "python"; }
 
 const struct rdn_manifest_fn *rdn_pack_function(const struct rdn_pack *k, const char *name) {
     for (uint32_t i = 0; i < k->m.nfns; i++)

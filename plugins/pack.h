@@ -25,6 +25,7 @@ int  rdn_pack_open(const struct rdn_mem *, const char *path, struct rdn_pack *re
 void rdn_pack_close(struct rdn_pack *);                 /* takes a zeroed one */
 bool rdn_pack_is(const char *path);                     /* a folder or a name ending in .rdb: read by rdn_pack_open with a manifest */
 const char *rdn_pack_role(const struct rdn_pack *);       /* of redan-worker: "python", "native" */
+bool rdn_pack_is_native(const struct rdn_pack *);         /* kinds native and cfn */
 const struct rdn_pack_file *rdn_pack_find(const struct rdn_pack *, enum rdn_pack_part);          /* the first, or NULL */
 const struct rdn_manifest_fn *rdn_pack_function(const struct rdn_pack *, const char *name);       /* or NULL */
 void rdn_pack_bundle(const struct rdn_pack *, struct rdn_buf *ret);

@@ -11,6 +11,7 @@
 #include <sodium.h>
 #include "base/clock.h"
 #include "plugins/elfcheck.h"
+#include "plugins/layout.h"
 #include "plugins/pack.h"
 #include "plugins/parts.h"
 
@@ -347,18 +348,6 @@ static void keep_first(void *ctx, const struct rdn_finding *f) {
         snprintf(e->err->where, sizeof e->err->where, "%.95s", f->file);
 }
 
-/* The file, before any of its code runs; and a place where it can be loaded from, which needs Landlock or namespaces. */
-static int check_native(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
-    const struct rdn_pack_file *f = rdn_pack_find(k, RDN_PART_ENTRY);
-    struct rdn_elf_wish w = { .foreign = !strcmp(k->m.kind, "cfn") };
-    struct first_error first = { .err = reterr };
-    struct rdn_report r = { .take = keep_first, .ctx = &first };
-    if (ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
-        return rdn_fail(reterr, NOSUP, "R4402", "native plugins need at least the container tier, here is %s", rdn_tier_text((enum rdn_tier)ps->probe.tier));
-    rdn_elf_check(f->shown, f->p, f->n, &w, &r);
-    return r.errors ? REDAN_E_PLUGIN : 0;
-}
-
 /* What the manifest asks for and this build or host does not have. */
 static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
     const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" : !strcmp(k->m.state, "carry") ? "state.mode: carry"
@@ -367,12 +356,36 @@ static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, re
         return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
     if (!strcmp(k->m.kind, "lua"))
         return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind %s are not in this build", k->m.kind);
-    if (strcmp(k->m.kind, "python") != 0)
-        return check_native(ps, k, reterr);
+    if (rdn_pack_is_native(k) && ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
+        return rdn_fail(reterr, NOSUP, "R4402", "native plugins need at least the container tier, here is %s", rdn_tier_text((enum rdn_tier)ps->probe.tier));
     unsigned want = 0, have = 0;
     if (k->m.python && sscanf(k->m.python, ">=3.%u", &want) == 1 && sscanf(RDN_PYTHON_MINOR, "3.%u", &have) == 1 && have < want)
         return rdn_fail(reterr, NOSUP, "R4207", "the plugin wants Python %s, workers here run %s", k->m.python, RDN_PYTHON_MINOR);
     return 0;
+}
+
+/* The file, before any of its code runs, with the events that the rules give it. */
+static int check_native(struct rdn_plugin *p, const struct rdn_pack *k, redan_error *reterr) {
+    const struct rdn_pack_file *f = rdn_pack_find(k, RDN_PART_ENTRY);
+    const char *canons[32];
+    struct rdn_elf_wish w = { .foreign = !strcmp(k->m.kind, "cfn"), .canons = canons };
+    struct first_error first = { .err = reterr };
+    struct rdn_report r = { .take = keep_first, .ctx = &first };
+    struct rdn_buf texts[32];
+    if (!rdn_pack_is_native(k))
+        return 0;
+    for (uint32_t i = 0; i < p->nfns; i++)
+        for (uint32_t c = 0; c < p->fns[i].ncols && w.ncanons < 32; c++)
+            if (p->fns[i].params[c].type.kind == RDN_WIRE_EVENT) {
+                rdn_buf_init(&texts[w.ncanons], p->ps->mem);
+                rdn_layout_canon(&texts[w.ncanons], &p->fns[i].params[c].type);
+                canons[w.ncanons] = rdn_buf_str(&texts[w.ncanons]);
+                w.ncanons++;
+            }
+    rdn_elf_check(f->shown, f->p, f->n, &w, &r);
+    for (uint32_t i = 0; i < w.ncanons; i++)
+        rdn_buf_fini(&texts[i]);
+    return r.errors ? REDAN_E_PLUGIN : 0;
 }
 
 static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, const struct rdn_pack *k, struct rdn_plugin **ret, redan_error *reterr) {
@@ -384,6 +397,8 @@ static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, co
     int rc = check_pack(ps, k, reterr);
     if (rc == 0)
         rc = describe(p, s, k, reterr);
+    if (rc == 0)
+        rc = check_native(p, k, reterr);
     if (rc == 0) {
         pthread_mutex_lock(&ps->mu);
         rc = open_locked(p, s, k, reterr);
@@ -435,7 +450,7 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
 
 static int reload(struct rdn_plugin *p, const char *file, struct rdn_pack *k, bool *ret_same, redan_error *reterr) {
     int rc = rdn_pack_open(p->ps->mem, file, k, NULL, reterr);
-    if (rc < 0 || (rc = check_pack(p->ps, k, reterr)) < 0)
+    if (rc < 0 || (rc = check_pack(p->ps, k, reterr)) < 0 || (rc = check_native(p, k, reterr)) < 0)
         return rc;
     pthread_mutex_lock(&p->ps->mu);
     rc = reload_locked(p, k, ret_same, reterr);

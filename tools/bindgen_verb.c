@@ -62,6 +62,14 @@ static const char *c_type(const struct rdn_type *t) {
     return t->kind == RDN_K_ARR ? names[t->elem] : names[t->kind];
 }
 
+/* NAME_CANON, for REDAN_EVENT of redan/plugin.h. Enum members are the only part that could need escapes, and they are words. */
+static void put_canon(struct rdn_buf *b, const struct rdn_event *e) {
+    rdn_buf_puts(b, "#define ");
+    for (const char *p = e->name; *p; p++)
+        rdn_buf_putc(b, (char)toupper((unsigned char)*p));
+    rdn_buf_printf(b, "_CANON \"%s\"\n", e->canon);
+}
+
 static void put_upper(struct rdn_buf *b, const char *s) {
     for (; *s; s++)
         rdn_buf_putc(b, (char)toupper((unsigned char)*s));
@@ -128,6 +136,7 @@ static void c_event(struct rdn_buf *b, const struct rdn_event *e) {
     rdn_buf_printf(b, "} __attribute__((aligned(8)));\n#define ");
     put_upper(b, e->name);
     rdn_buf_printf(b, "_LAYOUT 0x%016llxu\n", (unsigned long long)e->layout_hash);
+    put_canon(b, e);
     rdn_buf_printf(b, "static_assert(sizeof(struct %s) == %u, \"layout of %s\");\n", event.text, e->size, e->name);
     for (uint32_t i = 0; i < e->nfields; i++)
         rdn_buf_printf(b, "static_assert(offsetof(struct %s, %s) == %u, \"layout of %s\");\n", event.text, field_ident(e, e->fields[i].name, c_words).text,

@@ -4,6 +4,7 @@
 #include "plugins/parts.h"
 #include "base/clock.h"
 #include <string.h>
+#include <unistd.h>
 
 struct calling { struct project *p; struct rdn_plugin *w; uint32_t fn; struct rdn_arena arena; struct rdn_wire_value args[16], ret; enum rdn_outcome out; };
 
@@ -100,11 +101,67 @@ static int call(struct project *p, const struct rdn_manifest_fn *f) {
     return rc;
 }
 
+/* FILE.so SYMBOL SIGNATURE ARG...: a plugin of kind cfn in a folder of its own for the length of the call. */
+static bool make_folder(struct project *p, char dir[64]) {
+    char path[128];
+    size_t n;
+    char *bytes = read_file(p->args.words[0], &n);
+    snprintf(dir, 64, "/tmp/redan-call-XXXXXX");
+    if (!bytes || !mkdtemp(dir)) {
+        free(bytes);
+        return false;
+    }
+    snprintf(path, sizeof path, "%s/lib.so", dir);
+    FILE *lib = fopen(path, "wb");
+    bool good = lib && fwrite(bytes, 1, n, lib) == n;
+    if (lib)
+        good &= fclose(lib) == 0;
+    free(bytes);
+    snprintf(path, sizeof path, "%s/plugin.yaml", dir);
+    FILE *yaml = fopen(path, "w");
+    const char *sig = strchr(p->args.words[2], '(');
+    if (yaml) {
+        fprintf(yaml, "schema: 1\nplugin: {id: redan.call, version: 0.0.0, kind: cfn, entry: lib.so}\nlimits: {time_cap_ms: 1000}\ncfn:\n  f:\n    symbol: %s\n    signature: >-\n      %s\n",
+                p->args.words[1], sig ? sig : p->args.words[2]);
+        good &= fclose(yaml) == 0;
+    }
+    return good && yaml;
+}
+
+static void remove_folder(const char *dir) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/lib.so", dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plugin.yaml", dir);
+    unlink(path);
+    rmdir(dir);
+}
+
+static int call_symbol(struct project *p) {
+    char dir[64];
+    int rc = EXIT_FINDINGS;
+    if (p->args.nwords < 3 || strpbrk(p->args.words[1], " \n:#{}[]\"'") || strchr(p->args.words[2], '\n'))
+        return project_close(p, usage("plugin call: FILE.so SYMBOL '(a: float) -> float' ARG... expected"));
+    if (!make_folder(p, dir))
+        return project_close(p, usage("plugin call: %s cannot be copied to /tmp", p->args.words[0]));
+    p->path = dir;
+    if (project_load(p) && project_rules(p, NULL)) {
+        memmove(&p->args.words[1], &p->args.words[2], sizeof *p->args.words * (size_t)(p->args.nwords - 2));       /* as for a folder: where, which, arguments */
+        p->args.nwords--;
+        rc = call(p, &p->pack.m.fns[0]);
+    }
+    rc = project_close(p, rc);
+    remove_folder(dir);
+    return rc;
+}
+
 int plugin_call(int argc, char **argv) {
     static const struct opt opts[] = { { "--rules", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct project p;
     if (!project_open(&p, "redan.plugin.call/1", argc, argv, opts, 20))
         return EXIT_USAGE;
+    if (!rdn_pack_is(p.path) && strstr(p.path, ".so"))
+        return call_symbol(&p);
     if (!project_load(&p) || !project_rules(&p, args_value(&p.args, "--rules")))
         return project_close(&p, EXIT_FINDINGS);
     if (p.args.nwords < 2)

@@ -107,18 +107,20 @@ static bool compile_both(struct project *p, const char *rules) {
 
 static void check_native(struct project *p) {
     const struct rdn_pack_file *f = rdn_pack_find(&p->pack, RDN_PART_ENTRY);
-    bool cfn = strcmp(p->pack.m.kind, "cfn") == 0;
-    struct rdn_elf_wish w = { .foreign = cfn };
+    const char *canons[64];
+    struct rdn_elf_wish w = { .foreign = strcmp(p->pack.m.kind, "cfn") == 0, .canons = canons };
+    for (; p->rs && w.ncanons < p->rs->ir->nevents && w.ncanons < 64; w.ncanons++)
+        canons[w.ncanons] = p->rs->ir->events[w.ncanons].canon;
     rdn_elf_check(f->shown, f->p, f->n, &w, &p->report);
 }
 
 bool plugin_check_all(struct project *p, const char *rules) {
     if (!project_load(p))
         return false;
-    bool native = !strcmp(p->pack.m.kind, "native") || !strcmp(p->pack.m.kind, "cfn");
-    if (native)
+    bool compiled = compile_both(p, rules) || p->rs;
+    if (rdn_pack_is_native(&p->pack))
         check_native(p);
-    if (!compile_both(p, rules) && !p->rs)
+    if (!compiled)
         return false;
     if (!strcmp(p->pack.m.kind, "python"))
         plugin_source_check(p);

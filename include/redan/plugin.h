@@ -83,6 +83,13 @@ struct redan_note { uint32_t namesz, descsz, type; char name[8]; struct redan_no
   __attribute__((section(".note.redan"), used, aligned(4))) static const struct redan_note redan_note_ = {                        \
     6, (uint32_t)sizeof(struct redan_note_desc), 1, "Redan",                                                                      \
     { (uint32_t)sizeof(struct redan_note_desc), (uint16_t)REDAN_PLUGIN_ABI, 0, caps, n, id, version, { __VA_ARGS__ } } };
+/* For each event the plugin takes, with the text that bindgen prints as NAME_CANON: a layout that differs is then named by field. */
+#define REDAN_EVENT(canon) REDAN_EVENT_(canon, __LINE__)
+#define REDAN_EVENT_(canon, line) REDAN_EVENT__(canon, line)
+#define REDAN_EVENT__(canon, line)                                                                                                \
+  __attribute__((section(".note.redan"), used, aligned(4))) static const struct {                                                 \
+    uint32_t namesz, descsz, type; char name[8]; char text[(sizeof(canon) + 3) & ~3u]; } redan_event_##line = {                   \
+    6, (uint32_t)((sizeof(canon) + 3) & ~3u), 2, "Redan", canon };
 #define REDAN_DECLARE(id, version) REDAN_DECLARE_EVENTS(id, version, 0, 0, { 0, 0 })
 
 #ifdef __cplusplus

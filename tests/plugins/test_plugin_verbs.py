@@ -438,6 +438,70 @@ def test_native_note_is_256_bytes():
     check('Redan' in out.stdout, out.stdout)
 
 
+def native_project(rules, header_of, signature='big(o: Order) -> bool', kind='native', text=None):
+    """A native plugin that takes an event, built with the header of one rule file and checked against another."""
+    d = DIR / 'native_events'
+    shutil.rmtree(d, ignore_errors=True)
+    d.mkdir()
+    (d / 'h.rdn').write_text(header_of)
+    (d / 'order.h').write_text(run('bindgen', d / 'h.rdn')[1])
+    body = '''#include "order.h"
+REDAN_EVENT(ORDER_CANON)
+static int call(void *self, const redan_call *c) {
+  const char *row = (const char *)c->in[0].data;
+  (void)self;
+  for (uint32_t i = 0; i < c->nrows; i++, row += c->in[0].width)
+    ((uint8_t *)c->out)[i] = ((const struct Order *)(const void *)row)->qty > 100;
+  return 0;
+}
+'''
+    text = C.replace('static int call(void *self, const redan_call *c) { (void)self; (void)c; return 0; }\n', body).replace('mid(bid: float, ask: float) -> float', signature)
+    shutil.copy(build(text, f'-I{d}', '-std=c11'), d / 'lib.so')
+    (d / 'rules.rdn').write_text(rules)
+    (d / 'plugin.yaml').write_text('schema: 1\nplugin: {id: org.example.mid, version: 1.0.0, kind: native, entry: lib.so, rules: rules.rdn}\nfunctions:\n  big: {signature: "(o: Order) -> bool"}\n')
+    (d / 'tests').mkdir()
+    (d / 'tests/rows.csv').write_text('function,o,answer\nbig,"{""account"": 1, ""qty"": 101, ""px"": 2}",true\nbig,"{""account"": 1, ""qty"": 1, ""px"": 2}",false\n')
+    return d
+
+
+def test_native_event_layout():
+    rc, out, err = plugin('test', native_project(EVENT_RULES, EVENT_RULES))
+    check(rc == 0 and '2 passed, 0 failed' in out, out + err)
+    grown = EVENT_RULES.replace('note: str(8)? }', 'note: str(8)?  more: int? }')
+    rc, out, err = plugin('check', native_project(grown, EVENT_RULES))
+    check(rc == 0, f'an appended field is no difference: {out}')
+    for old, new, place in [('qty: int  px: dec(4)', 'px: dec(4)  qty: int', 'field qty: host int@32, plugin int@24; size 48, 48'), ('px: dec(4)', 'px: dec(2)', 'field px: host dec(2)@32, plugin dec(4)@32'),
+                            ('account: sym', 'account: str(12)', 'field account: host str(12)@16, plugin sym@16'), ('  note: str(8)?', '', 'host sym@8, plugin sym@16; size 32, 48'),
+                            ('account: sym', 'flag: bool  account: sym', 'field account: host sym@20, plugin sym@16')]:
+        d = native_project(EVENT_RULES.replace(old, new), EVENT_RULES)
+        finds('R4102', plugin('check', d), place)
+        (d / 'e.jsonl').write_text('')
+        rc, out, err = run('run', d / 'rules.rdn', d / 'e.jsonl', '--plugin', d)
+        check(rc == 1 and 'R4102' in err, f'it was loaded all the same: {err}')
+
+
+def test_call_a_library():
+    lib = build('#include <stdint.h>\n__attribute__((visibility("default"))) double blend(double a, int64_t n) { return a * (double)n; }\n')
+    check(plugin('call', lib, 'blend', '(a: float, n: int) -> float', '1.5', '4')[:2] == (0, '6.0\n'), plugin('call', lib, 'blend', '(a: float, n: int) -> float', '1.5', '4'))
+    finds('R4323', plugin('call', lib, 'blond', '(a: float, n: int) -> float', '1.5', '4'))
+    finds('R4221', plugin('call', lib, 'blend', '(a: flot) -> float', '1.5'))
+    finds('R4131', plugin('call', lib, 'blend', '(a: float) -> str(4)', '1.5'))
+    check(plugin('call', lib, 'blend')[0] == 2, 'usage')
+
+
+def test_dlopen_traps():
+    """Breakpoint 5: what the loader does silently elsewhere."""
+    one = build(C + 'int helper(void);\nint helper(void) { return 1; }\n', drop=['-fvisibility=hidden'])
+    finds('R4111', plugin('check', one), 'fvisibility=hidden', True)     # a second library's helper() would be used instead under RTLD_GLOBAL
+    lazy = build(C + 'int nowhere(void);\n__attribute__((used)) static int f(void) { return nowhere(); }\n', '-Wl,-z,lazy')
+    finds('R4103', plugin('check', lazy), 'nowhere')                     # a lazy binding would end the process at the first call
+    d = native_project(EVENT_RULES, EVENT_RULES)
+    check(plugin('test', d)[0] == 0, 'before')
+    with open(d / 'lib.so', 'r+b') as f:                                 # overwritten in place while it is loaded elsewhere: the copy is what runs
+        f.truncate(100)
+    finds('R4114', plugin('check', d))
+
+
 def test_header_compiles_everywhere():
     for cc, std in (('gcc', 'c99'), ('clang', 'c99'), ('g++', 'c++11'), ('clang++', 'c++11')):
         if not shutil.which(cc):
