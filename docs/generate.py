@@ -95,6 +95,11 @@ def verbs():
     return '\n' + table(['verb', 'what it does', 'arguments'], [[r[0], cell(r[3]), f'`{r[2]}`'.replace('|', '\\|') if r[2] else ''] for r in rows('tools/verbs.def', 'VERB')]) + '\n'
 
 
+def manifest():
+    said = {'python native lua cfn': 'python', 'per-lane one': 'per-lane', 'none carry': 'none', 'worker inlane': 'worker'}
+    return '\n' + table(['key', 'default', 'meaning'], [[r[0], said.get(r[5], r[5]), cell(r[6])] for r in rows('plugins/manifest.def', 'KEY')]) + '\n'
+
+
 def jit_options():
     numbers = [[r[0], f'{r[1]} … {r[2]}', r[3], cell(r[4])] for r in rows('host/jit_options.def', 'NUMBER')]
     flags = [[r[0], f'flag `{r[1]}`', 'off', cell(r[2])] for r in rows('host/jit_options.def', 'FLAG')]
@@ -102,7 +107,7 @@ def jit_options():
     return '\n' + table(['word', 'values', 'default', 'meaning'], numbers + flags + batches) + '\n'
 
 
-PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs, jit_options)}
+PARTS = {f.__name__: f for f in (language_codes, host_codes, builtins, aggregates, causes, outcomes, layers, verbs, manifest, jit_options)}
 
 
 def filled(text):

@@ -97,6 +97,8 @@ int rdn_plugins_open(const struct rdn_plugins_options *opt, struct rdn_plugins *
 
 enum rdn_tier rdn_plugins_tier(const struct rdn_plugins *ps) { return (enum rdn_tier)ps->probe.tier; }
 
+const char *rdn_plugins_worker(const struct rdn_plugins *ps) { return ps->worker; }
+
 const char *rdn_tier_text(enum rdn_tier t) {
     static const char *const names[] = { "none", "minimal", "container", "userns", "full" };
     return (unsigned)t < sizeof names / sizeof *names ? names[t] : "?";

@@ -96,6 +96,7 @@ int  rdn_plugins_open(const struct rdn_plugins_options *, struct rdn_plugins **r
 void rdn_plugins_close(struct rdn_plugins *);
 enum rdn_tier rdn_plugins_tier(const struct rdn_plugins *);       /* what the workers really get. [any] */
 const char *rdn_tier_text(enum rdn_tier);
+const char *rdn_plugins_worker(const struct rdn_plugins *);       /* path of the redan-worker it found. [any] */
 bool rdn_numpy_installed(void);                       /* then it is what a group preloads by default. [any] */
 
 struct rdn_wire_param { const char *name; struct rdn_wire_type type; };

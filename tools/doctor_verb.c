@@ -5,7 +5,11 @@
 #include "base/tz.h"
 #include "jit/jit.h"
 #include "ir/block.h"
+#include "plugins/worker.h"
 #include "sandbox/probe.h"
+#include "sandbox/wire.h"
+#include <redan/plugin.h>
+#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,6 +152,67 @@ static void check_python(struct report *r) {
     }
 }
 
+/* ---- what plugins and kernels stand on ---- */
+/* The roles that redan-worker can take here, by the files beside it. */
+static void check_worker(struct report *r) {
+    struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL };
+    struct rdn_plugins *ps = NULL;
+    redan_error err = { 0 };
+    char text[4400], path[4200];
+    if (rdn_plugins_open(&o, &ps, &err) < 0) {
+        snprintf(text, sizeof text, "%s %s", err.id, err.text);
+        line(r, false, "worker", text, "rules that call plugins use their defaults");
+        return;
+    }
+    const char *worker = rdn_plugins_worker(ps);
+    snprintf(path, sizeof path, "%.4100s-native.so", worker);
+    bool native = access(path, R_OK) == 0;
+    snprintf(text, sizeof text, "%s, protocol %u, plugin ABI %u%s", worker, RDN_WIRE_VERSION, REDAN_PLUGIN_ABI, native ? "" : ", no native plugins (built without libffi)");
+    line(r, true, "worker", text, NULL);
+    rdn_plugins_close(ps);
+}
+
+/* Meson builds Redan and native plugins from 1.0 on; the wheel wants 1.3, which pip's build isolation brings along. */
+static void check_meson(struct report *r) {
+    unsigned major = 0, minor = 0;
+    char text[160], version[64] = "";
+    FILE *f = popen("meson --version 2>/dev/null", "r");
+    bool found = f && fgets(version, sizeof version, f) && sscanf(version, "%u.%u", &major, &minor) == 2;
+    if (f)
+        pclose(f);
+    version[strcspn(version, "\n")] = 0;
+    bool wheel = major > 1 || (major == 1 && minor >= 3);
+    if (!found)
+        snprintf(text, sizeof text, "none here; building native plugins needs 1.0, the wheel 1.3");
+    else
+        snprintf(text, sizeof text, "%.20s; needed: 1.0 for native plugins, 1.3 for the wheel%s", version, wheel ? "" : " (without build isolation it would be this one, and fail)");
+    line(r, !found || major >= 1, "Meson", text, "install Meson 1.0 or newer");
+}
+
+/* Opened, never linked: a machine without a device runs the same program. */
+static void check_cuda(struct report *r) {
+    static const char *const names[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" };
+    char text[160];
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *nvrtc = NULL;
+    int driver = 0, major = 0, minor = 0;
+    int (*driver_version)(int *) = NULL, (*compiler_version)(int *, int *) = NULL;
+    for (size_t i = 0; !nvrtc && i < sizeof names / sizeof *names; i++)
+        nvrtc = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (cuda)
+        *(void **)&driver_version = dlsym(cuda, "cuDriverGetVersion");
+    if (nvrtc)
+        *(void **)&compiler_version = dlsym(nvrtc, "nvrtcVersion");
+    bool has_driver = driver_version && driver_version(&driver) == 0, has_compiler = compiler_version && compiler_version(&major, &minor) == 0;
+    char d[40] = "none here", c[40] = "none here";
+    if (has_driver)
+        snprintf(d, sizeof d, "%d.%d", driver / 1000, driver % 1000 / 10);
+    if (has_compiler)
+        snprintf(c, sizeof c, "%d.%d", major, minor);
+    bool newer = has_driver && has_compiler && major * 1000 + minor * 10 > driver;
+    snprintf(text, sizeof text, "driver %s, NVRTC %s; kernels run on %s", d, c, has_driver && has_compiler && !newer ? "the host until a device is opened" : "the host");
+    line(r, !newer, "CUDA", text, "this NVRTC is newer than the driver: its code would not load; update the driver");
+}
+
 int cmd_doctor(int argc, char **argv) {
     static const struct opt opts[] = { { NULL, OPT_FLAG, NULL } };
     struct args a;
@@ -159,5 +224,8 @@ int cmd_doctor(int argc, char **argv) {
     check_zones(&r);
     check_sandbox(&r);
     check_python(&r);
+    check_worker(&r);
+    check_meson(&r);
+    check_cuda(&r);
     return r.problems ? EXIT_FINDINGS : EXIT_GOOD;
 }

@@ -37,7 +37,7 @@ Block = collections.namedtuple('Block', 'line lang text notes')
 NOTE = re.compile(r'<!--\s*(prelude|file|exit|error|skip|needs)\b:?[ \t]*(.*?)\s*-->', re.S)
 STUB = '''
 class PluginTimeout(BaseException): pass
-def data(name): return memoryview(b"")
+def data(name): return memoryview(bytes(4096))
 def now(): return 0
 def seed(): return 1
 '''
@@ -84,6 +84,7 @@ class Page:
         (where / '.sdk').mkdir()
         (where / '.sdk/_redan.py').write_text(STUB)
         self.env = {'PATH': f'{build}:{os.environ["PATH"]}', 'HOME': str(where), 'LC_ALL': 'C.UTF-8', 'TZ': 'UTC', 'NO_COLOR': '1',
+                    'C_INCLUDE_PATH': str(ROOT / 'include'),           # an installed header is found without being named
                     'PKG_CONFIG_PATH': str(build / 'meson-uninstalled'), 'LD_LIBRARY_PATH': str(self.lib.parent if self.lib else build)}
         self.env.update({k: v for k, v in os.environ.items() if k.endswith('SAN_OPTIONS') or k == 'REDAN_LIBEXEC'})
 
@@ -133,7 +134,7 @@ class Page:
     def python(self, b):
         f = self.where / b.notes.get('file', 'block.py')
         f.write_text(b.text)
-        rc, out = self.run(PYTHON, f.name, PYTHONPATH=f'{self.where / ".sdk"}:{ROOT / "python"}', PYTHONDONTWRITEBYTECODE='1')
+        rc, out = self.run(PYTHON, f.relative_to(self.where), PYTHONPATH=f'{self.where / ".sdk"}:{ROOT / "python"}', PYTHONDONTWRITEBYTECODE='1')
         return out or f'exit {rc}' if rc else ''
 
     def json(self, b):
@@ -173,7 +174,7 @@ def page(build, text):
                 continue                                # looked at with the block before
             if b.lang == 'python' and re.search(r'^import numpy', b.text, re.M) and not NUMPY:
                 b.notes.setdefault('skip', 'NumPy is not installed')
-            if b.lang == 'sh' and re.search('--plugin|sandbox try', b.text) and not p.can_confine():
+            if b.lang == 'sh' and re.search('--plugin|sandbox try|redan plugin (test|bench|call|check|pack)', b.text) and not p.can_confine():
                 b.notes.setdefault('skip', 'this machine cannot confine a plugin (redan doctor)')
             if 'needs' in b.notes and p.run('sh', '-c', b.notes['needs'])[0]:
                 b.notes.setdefault('skip', f'this fails here: {b.notes["needs"]}')

@@ -502,6 +502,32 @@ def test_dlopen_traps():
     finds('R4114', plugin('check', d))
 
 
+def test_examples():
+    """examples/plugin_c from its own build files and redan-plugin.pc; examples/plugin_py as it is."""
+    root = pathlib.Path(INCLUDE).parent
+    rc, out, err = plugin('test', root / 'examples/plugin_py')
+    check(rc == 0 and '3 passed, 0 failed' in out, out + err)
+    if not shutil.which('meson') or not shutil.which('ninja'):
+        print('skipped: no meson')
+        return
+    here, pc = DIR / 'plugin_c', pathlib.Path(REDAN).resolve().parents[1] / 'meson-uninstalled'
+    shutil.copytree(root / 'examples/plugin_c', here)
+    env = {**os.environ, 'PKG_CONFIG_PATH': str(pc), 'CFLAGS': f'-I{INCLUDE}', 'CC': 'gcc'}
+    for command in (['meson', 'setup', 'build'], ['ninja', '-C', 'build']):
+        r = subprocess.run(command, cwd=here, env=env, capture_output=True, text=True)
+        check(r.returncode == 0, r.stdout + r.stderr)
+    rc, out, err = plugin('check', here)
+    check(rc == 0 and 'warning' not in out, out + err)
+    rc, out, err = plugin('test', here)
+    check(rc == 0 and '5 passed, 0 failed' in out and 'split check  2 functions' in out, out + err)
+
+
+def test_doctor_says_what_is_here():
+    out = run('doctor')[1]
+    for what in ('worker', 'Meson', 'CUDA', 'Python', 'confinement'):
+        check(any(x.split()[1:2] == [what] for x in out.splitlines()), f'{what}: {out}')
+
+
 def test_header_compiles_everywhere():
     for cc, std in (('gcc', 'c99'), ('clang', 'c99'), ('g++', 'c++11'), ('clang++', 'c++11')):
         if not shutil.which(cc):
