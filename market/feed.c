@@ -157,6 +157,7 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
         return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
     f->book_bytes += b->bytes;
     f->instruments[f->books.n] = *in;
+    f->instruments[f->books.n].per_price = 1e9 / (double)in->tick_nano;
     *name = (struct rdn_feed_name){ key, ++f->books.n };
     *ret_id = f->books.n - 1;
     return 0;
@@ -220,6 +221,28 @@ bool rdn_feed_px(struct redan_feed *f, uint32_t instrument, int64_t px, unsigned
     rdn_feed_fault(f, REDAN_FAULT_OFF_TICK);
     *ret = rdn_ticks_round(px, scale, tick);
     return f->books.policy[REDAN_FAULT_OFF_TICK] == REDAN_POLICY_ROUND;
+}
+
+uint32_t rdn_feed_quotes(struct redan_feed *f, int64_t ts_ns, int64_t bid_px, int64_t ask_px, redan_mevent *out) {
+    const int64_t px[2] = { bid_px, ask_px };
+    f->seq++;
+    for (uint32_t i = 0; i < 2; i++)
+        out[i] = (redan_mevent){ .ts_event_ns = ts_ns, .ts_recv_ns = ts_ns, .px_ticks = px[i], .qty_lots = px[i] != 0, .seq = f->seq,
+                                 .action = REDAN_MARKET_QUOTE, .side = (uint8_t)(REDAN_BID + i), .flags = REDAN_MF_TOB | (i ? REDAN_MF_LAST : 0) };
+    return 2;
+}
+
+unsigned rdn_feed_split(const char *s, size_t n, struct rdn_column *c, unsigned max) {
+    unsigned k = 0;
+    for (const char *end = s + n;; s++) {
+        const char *comma = memchr(s, ',', (size_t)(end - s));
+        if (k == max)
+            return k + 1;
+        c[k++] = (struct rdn_column){ s, (size_t)((comma ? comma : end) - s) };
+        if (!comma)
+            return k;
+        s = comma;
+    }
 }
 
 size_t rdn_feed_line(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,

@@ -17,6 +17,7 @@ enum { RDN_FEED_EVENTS = 16, RDN_LOCATES = 65536, RDN_FEED_MESSAGE = 1 << 20, RD
 struct rdn_instrument {
     char symbol[RDN_SYMBOL_MAX + 1];
     int64_t tick_nano, lot_nano;                        /* units of 10^-9 */
+    double per_price;                                   /* ticks in 1 */
     uint32_t number;
 };
 struct redan_feed;
@@ -57,6 +58,11 @@ uint32_t rdn_feed_located(struct redan_feed *, uint16_t code);
 uint64_t rdn_feed_symbol_key(const char *symbol, size_t n);          /* without trailing spaces; longer than 8 bytes: a hash */
 /* Whole ticks of a price with `scale` digits; false with the fault counted. */
 bool rdn_feed_px(struct redan_feed *, uint32_t instrument, int64_t px, unsigned scale, int64_t *ret);
+/* Two Q events of the first instrument; price 0: that side is absent. */
+uint32_t rdn_feed_quotes(struct redan_feed *, int64_t ts_ns, int64_t bid_px, int64_t ask_px, redan_mevent *out);
+/* The columns of a line between commas; how many there are, at most max + 1. */
+struct rdn_column { const char *p; size_t n; };
+unsigned rdn_feed_split(const char *line, size_t n, struct rdn_column *, unsigned max);
 /* The decoder of a format whose messages are lines: `convert` gets one without its end and answers how many events it made. */
 size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
                      uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));

@@ -6,34 +6,17 @@
  *
  * A file begins inside the day: what stood before is seen only when it is taken away. Feed the book with a level event for each level of
  * the first order-book row, the first message undone, and let UNKNOWN_ID be BY_PRICE, which redan_feed_open does for this format. */
-#include <string.h>
-
 #include "market/decimal.h"
 #include "market/feed.h"
 
 enum { COLUMNS = 6, PX_SCALE = 4, SECOND_DIGITS = 9 };
-struct column { const char *p; size_t n; };
 
 static const struct { uint8_t action; uint16_t flags; } types[8] = {
     [1] = { REDAN_MARKET_ADD, 0 },     [2] = { REDAN_MARKET_REDUCE, 0 }, [3] = { REDAN_MARKET_DELETE, 0 },
     [4] = { REDAN_MARKET_EXECUTE, 0 }, [5] = { REDAN_MARKET_TRADE, REDAN_MF_HIDDEN }, [7] = { REDAN_MARKET_STATUS, 0 },
 };
 
-/* The columns of a line; how many there are, at most COLUMNS + 1. */
-static unsigned split(const char *s, size_t n, struct column c[COLUMNS]) {
-    unsigned k = 0;
-    for (const char *end = s + n;; s++) {
-        const char *comma = memchr(s, ',', (size_t)(end - s));
-        if (k == COLUMNS)
-            return k + 1;
-        c[k++] = (struct column){ s, (size_t)((comma ? comma : end) - s) };
-        if (!comma)
-            return k;
-        s = comma;
-    }
-}
-
-static bool read_numbers(const struct column c[COLUMNS], int64_t *time, uint64_t *type, uint64_t *id, int64_t *size, int64_t *px, int64_t *side) {
+static bool read_numbers(const struct rdn_column c[COLUMNS], int64_t *time, uint64_t *type, uint64_t *id, int64_t *size, int64_t *px, int64_t *side) {
     bool rest[4];
     return rdn_decimal_read(c[0].p, c[0].n, SECOND_DIGITS, time, &rest[0]) && rdn_decimal_u64(c[1].p, c[1].n, type) &&
            rdn_decimal_u64(c[2].p, c[2].n, id) && rdn_decimal_read(c[3].p, c[3].n, 0, size, &rest[1]) &&
@@ -42,14 +25,14 @@ static bool read_numbers(const struct column c[COLUMNS], int64_t *time, uint64_t
 }
 
 static uint32_t convert(struct redan_feed *f, const char *line, size_t n, redan_mevent *e) {
-    struct column c[COLUMNS];
+    struct rdn_column c[COLUMNS];
     int64_t time, size, px, side, ticks = 0;
     uint64_t type, id;
     if (!f->books.n) {
         rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
         return 0;
     }
-    if (split(line, n, c) != COLUMNS) {
+    if (rdn_feed_split(line, n, c, COLUMNS) != COLUMNS) {
         rdn_feed_fault(f, REDAN_FAULT_SHORT_INPUT);
         return 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.c: plain, gzip and zstd files (source.h). */
+ * source.c: plain, gzip, zstd and zip files (source.h). Of a zip file the first member is read, which stands in front of the directory. */
 #include "market/source.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 
 enum { IN_BYTES = 1 << 16 };
-enum packing { PLAIN, GZIP, ZSTD };
+enum packing { PLAIN, GZIP, ZSTD, ZIP };
 
 struct rdn_source {
     int fd;
@@ -44,14 +44,28 @@ static int refill(struct rdn_source *s, redan_error *reterr) {
     return 0;
 }
 
+/* A member's head is 30 bytes, its name and more; what follows is deflate without a head of its own. */
+static int begin_zip(struct rdn_source *s, redan_error *reterr) {
+    size_t head = 30u + s->in[26] + s->in[27] * 256u + s->in[28] + s->in[29] * 256u;
+    if (s->in[8] != 8 || s->in[9] != 0 || (s->in[6] & 1) || head > s->n)
+        return rdn_fail(reterr, NOSUP, "", "zip: only members packed by deflate and not encrypted");
+    if (inflateInit2(&s->z, -15) != Z_OK)
+        return rdn_fail(reterr, NOMEM, "", "no memory to read zip");
+    s->packing = ZIP;
+    s->at = head;
+    return 0;
+}
+
 static int begin(struct rdn_source *s, redan_error *reterr) {
-    while (s->n < 4 && !s->ended)
+    while (s->n < 512 && !s->ended)
         if (refill(s, reterr) < 0)
             return REDAN_E_SYS;
     if (s->n >= 4 && memcmp(s->in, "\x28\xb5\x2f\xfd", 4) == 0)
         s->packing = ZSTD;
     else if (s->n >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b)
         s->packing = GZIP;
+    else if (s->n >= 30 && memcmp(s->in, "PK\3\4", 4) == 0)
+        return begin_zip(s, reterr);
     if (s->packing == ZSTD && !(s->zstd = ZSTD_createDStream()))
         return rdn_fail(reterr, NOMEM, "", "no memory to read zstd");
     if (s->packing == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK)
@@ -76,7 +90,7 @@ int rdn_source_open(struct rdn_source **ret, const char *path, redan_error *rete
 void rdn_source_close(struct rdn_source *s) {
     if (!s)
         return;
-    if (s->packing == GZIP)
+    if (s->packing == GZIP || s->packing == ZIP)
         inflateEnd(&s->z);
     ZSTD_freeDStream(s->zstd);
     if (s->fd >= 0)
@@ -84,8 +98,9 @@ void rdn_source_close(struct rdn_source *s) {
     rdn_free(&rdn_libc_mem, s, sizeof *s);
 }
 
-/* One step of unpacking: input taken and output made; CORRUPT. A member that ends is followed by the next. */
-static int unpack_gzip(struct rdn_source *s, unsigned char *out, size_t cap, size_t *ret_made, redan_error *reterr) {
+/* One step of unpacking: input taken and output made; CORRUPT. A gzip member that ends is followed by the next, a zip member by what
+ * is not read. */
+static int inflate_some(struct rdn_source *s, unsigned char *out, size_t cap, size_t *ret_made, redan_error *reterr) {
     s->z.next_in = s->in + s->at;
     s->z.avail_in = (uInt)(s->n - s->at);
     s->z.next_out = out;
@@ -94,9 +109,13 @@ static int unpack_gzip(struct rdn_source *s, unsigned char *out, size_t cap, siz
     s->at = s->n - s->z.avail_in;
     *ret_made = cap - s->z.avail_out;
     s->inside = rc != Z_STREAM_END;
-    if (rc == Z_STREAM_END)
+    if (rc == Z_STREAM_END && s->packing == ZIP) {
+        s->at = s->n = 0;
+        s->ended = true;
+    } else if (rc == Z_STREAM_END) {
         inflateReset(&s->z);
-    return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? 0 : rdn_fail(reterr, CORRUPT, "", "gzip: %s", s->z.msg ? s->z.msg : "damaged");
+    }
+    return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? 0 : rdn_fail(reterr, CORRUPT, "", "deflate: %s", s->z.msg ? s->z.msg : "damaged");
 }
 
 static int unpack_zstd(struct rdn_source *s, unsigned char *out, size_t cap, size_t *ret_made, redan_error *reterr) {
@@ -125,7 +144,7 @@ ssize_t rdn_source_read(struct rdn_source *s, void *out, size_t cap, redan_error
             return (ssize_t)made;
         }
         size_t before = s->at;
-        rc = s->packing == GZIP ? unpack_gzip(s, out, cap, &made, reterr) : unpack_zstd(s, out, cap, &made, reterr);
+        rc = s->packing == ZSTD ? unpack_zstd(s, out, cap, &made, reterr) : inflate_some(s, out, cap, &made, reterr);
         if (rc < 0)
             return rc;
         if (made)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * source.h: a file of market data as a stream of bytes, whatever it is packed in: plain, gzip, zstd, in as many members or frames as
- * it likes. One thread. */
+ * source.h: a file of market data as a stream of bytes, whatever it is packed in: plain, gzip and zstd in as many members or
+ * frames as it likes, or the first member of a zip. One thread. */
 #ifndef RDN_SOURCE_H
 #define RDN_SOURCE_H
 #include <redan/redan.h>

@@ -127,6 +127,15 @@ REDAN_API uint32_t redan_book_levels(const redan_feed *, uint32_t instrument, ui
 /* What taking `qty` from a side would reach, over at most 64 levels: *ret_filled may be less. INVAL without qty. [lane] */
 REDAN_API int redan_book_sweep(const redan_feed *, uint32_t instrument, uint32_t side, int64_t qty, int64_t *ret_worst_px, int64_t *ret_filled);
 
+/* The 24-byte wire tick: u64 nanoseconds, f64 bid, f64 ask, little endian; +0.0: no such side. In ticks of the instrument. */
+typedef struct redan_tick { int64_t ts_ns, bid_px, ask_px; uint32_t instrument, flags; } redan_tick;      /* REDAN_BOOK_NO_BID, ... */
+/* 0, or a fault number: SHORT_INPUT, BAD_NUMBER and OFF_TICK leave *ret alone, CROSSED does not. [hot] */
+REDAN_API int redan_tick_decode(const redan_feed *, uint32_t instrument, const void *bytes, size_t len, redan_tick *ret);
+/* n ticks at once into columns, each with its fault in `faults` (0: none); an absent side, and all of a refused tick but its time, is
+ * 0. Returns how many have no fault but CROSSED. [hot] */
+REDAN_API size_t redan_tick_columns(const redan_feed *, uint32_t instrument, const void *bytes, size_t n, int64_t *ts_ns, int64_t *bid_px,
+                                    int64_t *ask_px, uint8_t *faults);
+
 typedef struct redan_feed_stats {
   uint64_t events, bytes, faults[REDAN_FAULTS];
   uint64_t filtered;                                  /* messages about instruments nobody declared */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tick.c: the 24-byte wire tick, one and many (market.h). A price is a double on the wire: it must lie within a thousandth of a tick of a
+ * whole one, and becomes that one.
+ *
+ * The loop over many has no branch, so that the compiler makes vectors of it: what is wrong with a tick is worked out for every tick. */
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "market/feed.h"
+
+enum { TICK_BYTES = 24 };
+#define ROUND 0x1.8p52                   /* added to a double below 2^51, it leaves the nearest whole number in the low bits */
+#define MOST 0x1p50                      /* whole ticks */
+
+struct wire { int64_t ts; double bid, ask; };
+
+static inline int64_t bits(double v) {
+    int64_t b;
+    memcpy(&b, &v, sizeof b);
+    return b;
+}
+
+/* Whole ticks of a price, 0 for none, and what is wrong with it. */
+static inline int64_t ticks(double px, double per_price, uint8_t *fault) {
+    double q = px * per_price, whole = (q + ROUND) - ROUND;
+    bool number = (px > 0 && q < MOST) || bits(px) == 0, on_tick = fabs(q - whole) <= 0.001;
+    uint8_t f = on_tick ? 0 : REDAN_FAULT_OFF_TICK;
+    *fault = number ? f : REDAN_FAULT_BAD_NUMBER;
+    return bits(q + ROUND) - bits(ROUND);
+}
+
+static inline uint8_t one(struct wire w, double per_price, int64_t *bid, int64_t *ask) {
+    uint8_t fb, fa;
+    int64_t b = ticks(w.bid, per_price, &fb), a = ticks(w.ask, per_price, &fa);
+    uint8_t bad = fb ? fb : fa, crossed = b > a && a != 0 ? REDAN_FAULT_CROSSED : 0;
+    *bid = bad ? 0 : b;
+    *ask = bad ? 0 : a;
+    return bad ? bad : crossed;
+}
+
+static double per_price(const redan_feed *f, uint32_t instrument) { return f->instruments[instrument].per_price; }
+
+int redan_tick_decode(const redan_feed *f, uint32_t instrument, const void *bytes, size_t len, redan_tick *ret) {
+    struct wire w;
+    int64_t bid, ask;
+    if (len != TICK_BYTES)
+        return REDAN_FAULT_SHORT_INPUT;
+    if (instrument >= f->books.n)
+        return REDAN_FAULT_WRONG_INSTRUMENT;
+    memcpy(&w, bytes, sizeof w);
+    uint8_t fault = one(w, per_price(f, instrument), &bid, &ask);
+    if (fault && fault != REDAN_FAULT_CROSSED)
+        return fault;
+    *ret = (redan_tick){ w.ts, bid, ask, instrument, (bid ? 0 : REDAN_BOOK_NO_BID) | (ask ? 0 : REDAN_BOOK_NO_ASK) };
+    return fault;
+}
+
+enum { BLOCK = 64 };
+
+/* One side of a block: whole ticks and faults, in loops of one width each. */
+static inline __attribute__((always_inline)) void side(const double *restrict px, double per, int64_t *restrict out, int64_t *restrict fault) {
+    for (size_t i = 0; i < BLOCK; i++) {
+        double q = px[i] * per, near = q + ROUND, off = fabs(q - (near - ROUND));
+        int64_t off_tick = off <= 0.001 ? 0 : REDAN_FAULT_OFF_TICK;
+        int64_t number = (px[i] > 0) & (q < MOST), absent = bits(px[i]) == 0;
+        fault[i] = (number | absent) ? off_tick : REDAN_FAULT_BAD_NUMBER;
+        out[i] = bits(near) - bits(ROUND);
+    }
+}
+
+/* Fault numbers of both sides as one; refused ticks lose their prices. Returns how many are refused. */
+static inline __attribute__((always_inline)) size_t join(int64_t *restrict bid, int64_t *restrict ask, const int64_t *restrict fb,
+                                                         const int64_t *restrict fa, int64_t *restrict f) {
+    int64_t refused = 0;
+    for (size_t i = 0; i < BLOCK; i++) {
+        int64_t bad = fb[i] ? fb[i] : fa[i], keep = bad ? 0 : -1;
+        int64_t crossed = ((bid[i] > ask[i]) & (ask[i] != 0)) ? REDAN_FAULT_CROSSED : 0;
+        f[i] = bad ? bad : crossed;
+        bid[i] &= keep;
+        ask[i] &= keep;
+        refused -= ~keep;
+    }
+    return (size_t)refused;
+}
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+static size_t block(double per, const char *bytes, int64_t *restrict ts, int64_t *restrict bid, int64_t *restrict ask, uint8_t *restrict faults) {
+    double b[BLOCK], a[BLOCK];
+    int64_t fb[BLOCK], fa[BLOCK], f[BLOCK];
+    for (size_t i = 0; i < BLOCK; i++) {
+        memcpy(&ts[i], bytes + i * TICK_BYTES, 8);
+        memcpy(&b[i], bytes + i * TICK_BYTES + 8, 8);
+        memcpy(&a[i], bytes + i * TICK_BYTES + 16, 8);
+    }
+    side(b, per, bid, fb);
+    side(a, per, ask, fa);
+    size_t refused = join(bid, ask, fb, fa, f);
+    for (size_t i = 0; i < BLOCK; i++)
+        faults[i] = (uint8_t)f[i];
+    return refused;
+}
+
+static size_t columns(double per, const char *bytes, size_t n, int64_t *ts, int64_t *bid, int64_t *ask, uint8_t *faults) {
+    size_t bad = 0, i = 0;
+    for (; i + BLOCK <= n; i += BLOCK)
+        bad += block(per, bytes + i * TICK_BYTES, ts + i, bid + i, ask + i, faults + i);
+    for (; i < n; i++) {
+        struct wire w;
+        memcpy(&w, bytes + i * TICK_BYTES, sizeof w);
+        ts[i] = w.ts;
+        faults[i] = one(w, per, &bid[i], &ask[i]);
+        bad += faults[i] != 0 && faults[i] != REDAN_FAULT_CROSSED;
+    }
+    return n - bad;
+}
+
+size_t redan_tick_columns(const redan_feed *f, uint32_t instrument, const void *bytes, size_t n, int64_t *ts_ns, int64_t *bid_px,
+                          int64_t *ask_px, uint8_t *faults) {
+    return instrument < f->books.n ? columns(per_price(f, instrument), bytes, n, ts_ns, bid_px, ask_px, faults) : 0;
+}
+
+size_t rdn_feed_tick24(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n) {
+    redan_tick t;
+    if (len < TICK_BYTES)
+        return 0;
+    int fault = redan_tick_decode(f, 0, in, TICK_BYTES, &t);
+    if (fault && fault != REDAN_FAULT_CROSSED) {         /* the book finds what is crossed */
+        rdn_feed_fault(f, (uint8_t)fault);
+        return TICK_BYTES;
+    }
+    *ret_n = rdn_feed_quotes(f, t.ts_ns, t.bid_px, t.ask_px, out);
+    return TICK_BYTES;
+}
