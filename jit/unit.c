@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "jit/jit.h"
 
+size_t rdn_unit_most = RDN_UNIT_MAX;
 struct piece { uint8_t *buf; size_t cap; struct rdn_emitted code; uint32_t at; };
 
 enum { DRAIN_MIN = 8 };                                  /* as many tainted rules are interp's: fewer rules need no predicates */
@@ -67,9 +68,9 @@ static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, str
     if (!pl || (!pl->items.n && !pl->groups.n && !pl->steps->nquick))
         return 0;
     for (p->cap = u->emitter->guess(pl);; p->cap *= 2) {
-        if (p->cap > 2 * RDN_UNIT_MAX) {
+        if (p->cap > 2 * rdn_unit_most) {
             const char *rule = pl->nrules ? u->ir->rules[u->ir->events[e].rules[pl->nrules - 1]].name : "?";
-            return rdn_fail(reterr, FULL, "R2104", "unit over %zu MiB at rule %s", RDN_UNIT_MAX >> 20, rule);
+            return rdn_fail(reterr, FULL, "R2104", "unit over %zu MiB at rule %s", rdn_unit_most >> 20, rule);
         }
         p->buf = rdn_arena_alloc(tmp, p->cap);
         if (u->emitter->event(tmp, pl, p->buf, p->cap, &p->code))
@@ -83,8 +84,8 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
         if (ps[e].buf) {
             ps[e].at = (uint32_t)n;
             n += ((ps[e].code.end - ps[e].code.low) + 63u) & ~63u;
-            if (n > RDN_UNIT_MAX)
-                return rdn_fail(reterr, FULL, "R2104", "unit of %.1f MiB over %zu MiB at event %s", (double)n / (1 << 20), RDN_UNIT_MAX >> 20,
+            if (n > rdn_unit_most)
+                return rdn_fail(reterr, FULL, "R2104", "unit of %.1f MiB over %zu MiB at event %s", (double)n / (1 << 20), rdn_unit_most >> 20,
                                 u->ir->events[e].name);
         }
     uint8_t *all = rdn_arena_alloc(tmp, n);

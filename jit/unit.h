@@ -10,6 +10,7 @@
 #include "jit/steps.h"
 
 #define RDN_UNIT_MAX ((size_t)16 << 20)
+extern size_t rdn_unit_most;                             /* bytes of code of a rule set: RDN_UNIT_MAX; less in tests */
 #define RDN_UNIT_MAGIC 0x31554e4452u                     /* "RDNU1" */
 struct rdn_unit_head { uint64_t magic, bytes, hash, events; uint64_t zero[4]; };   /* in front of the code; hash: of what follows */
 

@@ -306,13 +306,20 @@ static void counters(void **state) {
     kit_stop(&k);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+#if defined(__aarch64__)
+    const char *lacks = NULL;
+    kit_backend = "a64";
+#else
     const char *lacks = rdn_cpu_lacks(RDN_CPU_AVX2);
+    kit_backend = "x64";
+#endif
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     if (lacks) {
         printf("skipped: this CPU lacks %s\n", lacks);
         return 77;
     }
-    kit_backend = "x64";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options), cmocka_unit_test(options_arrive), cmocka_unit_test(room_is_made), cmocka_unit_test(full), cmocka_unit_test(keeps_as_many_as_said),
         cmocka_unit_test(forked), cmocka_unit_test(mode_is_said_once), cmocka_unit_test(modes_change_no_answer),

@@ -2,7 +2,7 @@
  * Every operation that x64 or a64 computes natively x where its operands stand (field, pinned or in memory; constant; slot of a
  * parameter; slot of an optional field) x edge values, against interp: as a condition compared with the expected value, alone and
  * beside others, as the value of a window, and as a value that several rules share. And what the calling convention promises:
- * callee-saved registers, stack, floating-point mode, upper halves clear, nothing touched outside row and block.
+ * callee-saved registers, stack, floating-point mode, upper halves clear, nothing touched outside row and block. The keys of windows.
  *
  * test_native_ops           everything
  * test_native_ops --every N [FIRST]   one in N cases, others every day if not told which is the first
@@ -511,6 +511,83 @@ static void test_no_executable_memory(void **state) {
     check_in_child(child_noexec);
 }
 
+/* A rule set whose code is too large: `auto` takes table, machine code that is asked for is refused. */
+static void test_too_large(void **state) {
+    (void)state;
+    const enum place places[3] = {MEMORY, MEMORY, FIELD};    /* fifty rules */
+    const struct opcase add = O(ADD, 'f', 0, "ff", 0);
+    struct rdn_program *p = NULL;
+    redan_error err = {0};
+    make_ir(&add, places, no_consts, SHARED);
+    rdn_unit_most = 1024;
+    check(rdn_program_open(ir, NATIVE, &rdn_libc_mem, &p, &err) == REDAN_E_FULL && !strcmp(err.id, "R2104"), "%s %s", err.id, err.text);
+    check(strstr(err.text, "unit") && strstr(err.text, "MiB at"), "%s", err.text);
+    check(!rdn_program_open(ir, "auto", &rdn_libc_mem, &p, &err), "%s %s", err.id, err.text);
+    check(!strcmp(rdn_program_info(p)->backend, "table") && !strncmp(rdn_program_info(p)->note, "R2104 ", 6), "%s, %s", rdn_program_info(p)->backend,
+          rdn_program_info(p)->note);
+    rdn_unit_most = RDN_UNIT_MAX;
+    rdn_program_close(p);
+    check(!rdn_program_open(ir, NATIVE, &rdn_libc_mem, &p, &err), "%s", err.text);
+    rdn_program_close(p);
+    rdn_arena_fini(&arena);
+}
+
+/* ---- keys ----
+ * Every mixture of three kinds of field, two and one as the key of a window that counts, made by native code: words and hash as interp's. */
+static const char key_kinds[] = "idbts";
+static void make_key_ir(const char *kinds_of) {
+    static const struct rdn_type *kt[3];
+    static const enum place fields[3] = {FIELD, FIELD, FIELD};
+    const struct opcase none = O(NOT, 'b', 0, "b", 0);
+    make_ir(&none, fields, no_consts, ITEM);
+    struct rdn_window *w = ir->windows;
+    w->agg = RDN_AGG_COUNT, w->rtype = t_i, w->vtype = NULL, w->value = 0, w->ktypes = kt;
+    w->keys = rdn_new_n(&arena, rdn_id, 3);
+    for (w->nkeys = 0; kinds_of[w->nkeys]; w->nkeys++) {
+        kt[w->nkeys] = type_of(kinds_of[w->nkeys], 2);
+        w->keys[w->nkeys] = source(RDN_OP_FIELD, kt[w->nkeys], field_no(kinds_of[w->nkeys], w->nkeys, false));
+    }
+}
+static void key_case(const char *kinds_of) {
+    struct bench k = {0};
+    redan_error err = {0};
+    make_key_ir(kinds_of);
+    rdn_ir_seal(ir);
+    check(!rdn_jit_open(&(struct rdn_jit_options){.arena_bytes = ARENA_BYTES, .batch = RDN_JIT_BATCH_OFF}, &rdn_libc_mem, &k.jit, &err), "%s", err.text);
+    check(!rdn_program_open(ir, "interp", &rdn_libc_mem, &k.pi, &err) && !rdn_program_open_in(k.jit, ir, NATIVE, &rdn_libc_mem, &k.px, &err), "%s", err.text);
+    k.lane.ir = ir;
+    assert_int_equal(rdn_frame_open(k.pi, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fi, &err), 0);
+    assert_int_equal(rdn_frame_open(k.px, &fake_helpers, &k.lane, k.params, &rdn_libc_mem, &k.fx, &err), 0);
+    k.row = calloc(1, ir->events[0].size);
+    for (unsigned e = 0; e < 2 * N_OF(edge_i64); e++) {
+        struct rdn_winput x = {0}, y = {0};
+        for (unsigned i = 0; kinds_of[i]; i++) {
+            struct rdn_cell v = edge(kinds_of[i], i ? rnd() : e);
+            put(&k, kinds_of[i], i, FIELD, &v);
+        }
+        rdn_exec_begin(k.fi, 0, k.row, 5, 5);
+        rdn_exec_begin(k.fx, 0, k.row, 5, 5);
+        enum rdn_enter p = rdn_exec_window(k.fi, 0, &x), q = rdn_exec_window(k.fx, 0, &y);
+        check(p == RDN_ENTER && q == p, "key %s: interp enters %d, native %d", kinds_of, p, q);
+        check(x.key->words == y.key->words && x.key->hash == y.key->hash && !memcmp(x.key->w, y.key->w, 8 * (size_t)x.key->words), "key %s: row %u", kinds_of, e);
+        compared++;
+    }
+    check(NATIVE[0] == 'a' || ((const struct rdn_unit *)k.px->x)->events[0].native_keys, "key %s: not native", kinds_of);
+    bench_close(&k);
+}
+static void test_keys(void **state) {
+    (void)state;
+    enum { K = sizeof key_kinds - 1 };
+    for (unsigned n = 0; n < (K + 1) * (K + 1) * K; n++) {
+        char of[4] = {key_kinds[n % K]};
+        if (n / K % (K + 1))
+            of[1] = key_kinds[n / K % (K + 1) - 1];
+        if (of[1] && n / K / (K + 1))
+            of[2] = key_kinds[n / K / (K + 1) - 1];
+        key_case(of);
+    }
+}
+
 /* A forked child has no code any more: it is told to close, and until then judges through interp. */
 static struct bench forked;
 static int child_judges(void) {
@@ -600,7 +677,7 @@ int main(int argc, char **argv) {
     }
     rdn_syms_open(&syms, &rdn_libc_mem, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ops), cmocka_unit_test(test_selfcheck_finds),
-                                       cmocka_unit_test(test_no_executable_memory), cmocka_unit_test(test_forked_child)};
+                                       cmocka_unit_test(test_no_executable_memory), cmocka_unit_test(test_too_large), cmocka_unit_test(test_keys), cmocka_unit_test(test_forked_child)};
     if (argc > 2 && !strcmp(argv[1], "--every"))
         every = strtoull(argv[2], NULL, 10), nth = argc > 3 ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL) / 86400;
     int rc = argc > 1 && !strcmp(argv[1], "--bench") ? bench() : cmocka_run_group_tests(tests, NULL, NULL);
