@@ -55,6 +55,24 @@ static struct rdn_work *hold(struct rdn_wlane *l) {
 
 static void release(struct rdn_wlane *l) { atomic_store_explicit(&l->using, NULL, memory_order_release); }
 
+/* The lane's worker, BUSY now; NULL when none is ready. While state is carried over the lane waits, and a worker that was replaced
+ * in between is followed. */
+static struct rdn_work *take_ready(struct rdn_wlane *l, int64_t until) {
+    for (;;) {
+        if (atomic_load(&l->halt) && rdn_mono_ns() < until) {
+            rdn_futex_wait(&l->halt, 1, until);
+            continue;
+        }
+        struct rdn_work *w = hold(l);
+        if (w && rdn_work_move(w, RDN_W_READY, RDN_W_BUSY))
+            return w;
+        bool followed = atomic_load(&l->cur) != w;
+        release(l);
+        if (!followed)
+            return NULL;
+    }
+}
+
 static enum rdn_outcome admit(struct rdn_wlane *l, int64_t now) {
     uint32_t t = atomic_load_explicit(&l->tripped, memory_order_relaxed);
     if (t == 2)
@@ -88,11 +106,10 @@ enum rdn_outcome rdn_plugin_post_fn(struct rdn_plugin *p, uint32_t fn, uint32_t 
     enum rdn_outcome out = admit(l, now);
     if (out != RDN_OUT_VALUE)
         return count(l, out, now);
-    struct rdn_work *w = hold(l);
-    if (!w || !rdn_work_move(w, RDN_W_READY, RDN_W_BUSY)) {
-        release(l);
+    int64_t deadline = !deadline_ns ? now + f->call_ns : deadline_ns < limit ? deadline_ns : limit;
+    struct rdn_work *w = take_ready(l, deadline);
+    if (!w)
         return count(l, RDN_OUT_NOT_READY, now);
-    }
     if (nargs != f->ncols || nrows == 0 || nrows > f->max_rows || !rdn_values_put(f, w->req, args, nrows)) {
         rdn_work_move(w, RDN_W_BUSY, RDN_W_READY);
         release(l);
@@ -100,7 +117,7 @@ enum rdn_outcome rdn_plugin_post_fn(struct rdn_plugin *p, uint32_t fn, uint32_t 
     }
     l->fn = f;
     l->posted_ns = now;
-    l->deadline_ns = !deadline_ns ? now + f->call_ns : deadline_ns < limit ? deadline_ns : limit;
+    l->deadline_ns = deadline;
     l->trial_ns = now + trial_every_ns;
     atomic_store_explicit(&l->death_newer, 0, memory_order_relaxed);
     rdn_call_send(l, w, nrows, now_ns);

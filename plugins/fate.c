@@ -70,8 +70,14 @@ void rdn_gen_publish(struct rdn_plugins *ps, struct rdn_gen *g) {
         else if (w->gen == old && old)
             w->retired = true;
     }
-    if (old)
+    if (g->back) {                                      /* the text that failed goes; the one that is back needs no probation */
         old->dropped = true;
+        old = p->before = NULL;
+        g->back = false;
+        p->rollbacks++;
+        rdn_plugin_lift(p);
+    }
+    rdn_probation_begin(p, old);
     p->live = g;
     g->live = g->done = true;
     g->ready_ns = rdn_mono_ns();
@@ -378,7 +384,7 @@ static int64_t look_serving(struct rdn_work *w, int64_t now) {
         if (w->retired && rdn_work_move(w, RDN_W_READY, RDN_W_DEAD))
             rdn_fate_kill(w, "retired");
         break;
-    case RDN_W_BUSY: case RDN_W_STARTING: case RDN_W_STATES: break;
+    case RDN_W_BUSY: case RDN_W_MOVING: case RDN_W_STARTING: case RDN_W_STATES: break;
     }
     return w->retired ? now + ms : never;
 }
@@ -482,6 +488,7 @@ void rdn_fate_close(struct rdn_plugins *ps, struct rdn_plugin *p) {
             rdn_fate_kill(w, "retired");
             atomic_compare_exchange_strong(&w->lane->cur, &cur, NULL);
         }
+    p->before = NULL;
     for (struct rdn_gen *g = ps->gens; g; g = g->next)
         if (g->plugin == p)
             g->dropped = true;

@@ -83,6 +83,7 @@ struct rdn_wlane {
     uint8_t *copy;                                      /* values of one answer, and its row status behind */
     char (*text)[260];                                  /* text answers of one row */
     _Atomic uint32_t tripped, last, log_due;            /* log_due: bit by outcome */
+    _Atomic uint32_t halt;                              /* 1: state is carried over, begin no call (handover.c); a futex word */
     _Atomic uint64_t calls, outcomes[RDN_OUT_COUNT];
     struct rdn_note note;
     struct rdn_lognote log;
@@ -102,6 +103,7 @@ struct rdn_gen {                                        /* one text of one plugi
     uint32_t load_bytes, ready, failed, nworks;         /* works that exist */
     uint8_t sha256[32];
     bool done, live, dropped, tested, testing;                   /* tested: golden rows passed, or there are none; testing: they run now */
+    bool back;                                          /* comes back after a bad reload */
     redan_error err;
     int64_t asked_ns, ready_ns;
     struct rdn_gen *next;
@@ -128,10 +130,12 @@ struct rdn_plugin {
     uint32_t nfns, nlanes, req_bytes, res_bytes;
     int64_t cap_ns, load_ns, grace_ns;
     uint64_t mem_cap;
-    bool plain, quarantined, untested;
+    bool plain, quarantined, untested, carry;
     uint32_t spin_ns;
     struct rdn_wlane *lanes;
-    struct rdn_gen *live;
+    struct rdn_gen *live, *before;                      /* before: kept during the probation of live */
+    int64_t trial_until;
+    uint64_t trial_calls, trial_failed, rollbacks;
     uint64_t gens, deaths, restarts, violations;
     int64_t gone_ns;
     uint32_t nkept;
@@ -241,6 +245,14 @@ void rdn_fate_hurry(struct rdn_plugins *, const struct rdn_plugin *);   /* worke
 void rdn_fate_idle(struct rdn_plugins *);               /* once a second: workers that burn CPU without a call */
 void rdn_fate_close(struct rdn_plugins *, struct rdn_plugin *);      /* kills and frees what is left of it; no lane is inside */
 void rdn_gen_fail(struct rdn_plugins *, struct rdn_gen *);           /* its .err is set; wakes the opener, ends its workers */
+void rdn_plugin_lift(struct rdn_plugin *);              /* ends breaker, quarantine and backoff */
+
+/* handover.c: on the opener's thread, which holds the lock and loses it meanwhile. Publishes g, or answers R4326 and nothing has changed. */
+int  rdn_carry_run(struct rdn_gen *, redan_error *);
+
+/* probation.c */
+void rdn_probation_begin(struct rdn_plugin *, struct rdn_gen *old);
+void rdn_probation_look(struct rdn_plugins *, struct rdn_plugin *, int64_t now);
 void rdn_gen_publish(struct rdn_plugins *, struct rdn_gen *);        /* all its workers are loaded and tested */
 void rdn_gen_tidy(struct rdn_plugins *);                /* frees texts nobody uses any more */
 

@@ -171,6 +171,10 @@ static int lay_out(struct rdn_plugin *p, const struct rdn_function_spec *s, uint
         at = (at + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1);
         p->req_bytes = at > p->req_bytes ? at : p->req_bytes;
         p->res_bytes = res > p->res_bytes ? res : p->res_bytes;
+        if (p->carry && p->req_bytes < RDN_PAGE + RDN_STATE_MAX)
+            p->req_bytes = RDN_PAGE + RDN_STATE_MAX;
+        if (p->carry && p->res_bytes < RDN_RES_VALUES + RDN_STATE_MAX)
+            p->res_bytes = RDN_RES_VALUES + RDN_STATE_MAX;
     }
     return 0;
 }
@@ -210,6 +214,7 @@ static void settings(struct rdn_plugin *p, const struct rdn_plugin_spec *s, cons
     p->nlanes = s->lanes ? s->lanes : 1;
     p->plain = s->plain;
     p->untested = s->untested;
+    p->carry = s->carry || !strcmp(k->m.state, "carry");
     uint32_t cap_us = lower(k->m.time_cap_ms * 1000, (uint32_t)(s->time_cap_ns / 1000));
     p->cap_ns = k->bare && s->time_cap_ns ? s->time_cap_ns : cap_us * INT64_C(1000);
     p->load_ns = (s->load_cap_ms ? s->load_cap_ms : 500) * INT64_C(1000000);
@@ -247,7 +252,7 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const struct rdn_pack *k, r
     g->number = ++p->gens;
     g->load_fd = -1;
     g->asked_ns = rdn_mono_ns();
-    g->tested = p->untested || !rdn_pack_find(k, RDN_PART_ROWS);
+    g->tested = (p->untested || !rdn_pack_find(k, RDN_PART_ROWS)) && !(p->carry && p->live);
     memcpy(g->sha256, k->sha256, sizeof g->sha256);
     if (rdn_load_build(g, k, reterr) < 0) {
         rdn_free(p->ps->mem, g, sizeof *g);
@@ -269,15 +274,18 @@ static void run_golden(struct rdn_gen *g, const struct rdn_pack *k) {
     g->testing = true;
     pthread_mutex_unlock(&ps->mu);
     rdn_arena_init(&arena, ps->mem);
-    int rc = rdn_rows_read(&arena, g->plugin->fns, g->plugin->nfns, f->shown, f->p, f->n, &rows, &n, &err);
-    if (rc == 0)
+    int rc = !f || g->plugin->untested ? 0 : rdn_rows_read(&arena, g->plugin->fns, g->plugin->nfns, f->shown, f->p, f->n, &rows, &n, &err);
+    if (rc == 0 && n)
         rc = rdn_selftest_run(g, rows, n, f->shown, &err);
     rdn_arena_fini(&arena);
     pthread_mutex_lock(&ps->mu);
+    bool move = rc == 0 && !g->done && g->plugin->carry && g->plugin->live;
+    if (move)
+        rc = rdn_carry_run(g, &err);
     g->testing = false;
     g->tested = true;
     if (g->done)
-        return;                                         /* a worker died meanwhile: its own error stands */
+        return;                                         /* published; or a worker died meanwhile, and its own error stands */
     if (rc == 0) {
         rdn_gen_publish(ps, g);
     } else {
@@ -352,7 +360,8 @@ static void keep_first(void *ctx, const struct rdn_finding *f) {
 
 /* What the manifest asks for and this build or host does not have. */
 static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
-    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" : !strcmp(k->m.state, "carry") ? "state.mode: carry"
+    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" 
+                     : !strcmp(k->m.state, "carry") && strcmp(k->m.kind, "python") ? "state.mode: carry for this kind"
                      : !strcmp(k->m.instances, "one") ? "limits.instances: one" : k->m.threads ? "native.threads" : NULL;
     if (what)
         return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
@@ -429,7 +438,7 @@ int rdn_plugin_open(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, str
     return rc;
 }
 
-static void lift_quarantine(struct rdn_plugin *p) {
+void rdn_plugin_lift(struct rdn_plugin *p) {
     p->quarantined = false;
     for (uint32_t i = 0; i < p->nlanes; i++) {
         p->lanes[i].ndeaths = p->lanes[i].backoff_ms = 0;
@@ -446,7 +455,7 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
     struct rdn_gen *g = new_gen(p, k, reterr);
     int rc = g ? bring_up(g, k, reterr) : REDAN_E_PLUGIN;
     if (rc == 0)
-        lift_quarantine(p);
+        rdn_plugin_lift(p);
     return rc;
 }
 
@@ -478,7 +487,7 @@ int rdn_plugin_reload(struct rdn_plugin *p, const char *file, bool *ret_same, re
 
 void rdn_plugin_resume(struct rdn_plugin *p) {
     pthread_mutex_lock(&p->ps->mu);
-    lift_quarantine(p);
+    rdn_plugin_lift(p);
     pthread_mutex_unlock(&p->ps->mu);
 }
 

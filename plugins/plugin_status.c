@@ -73,6 +73,7 @@ void rdn_plugin_status(struct rdn_plugin *p, struct rdn_plugin_status *s) {
     s->deaths = p->deaths;
     s->gone_ns = p->gone_ns;
     s->restarts = p->restarts;
+    s->rollbacks = p->rollbacks;
     s->quarantined = p->quarantined;
     struct rdn_work *w = atomic_load(&p->lanes[0].cur);
     s->peak_bytes = w ? w->res->peak_bytes : 0;

@@ -175,6 +175,31 @@ static bool load(struct rdn_worker *w) {
     return ok && serve_modules(w->load) && run_source(globals, text, n) && bind(w->load, globals) && configure(w->load);
 }
 
+/* --- state over a reload ---------------------------------------------------------------------------------------- */
+
+void rdn_py_save(struct rdn_worker *w) {
+    PyObject *r = PyObject_CallMethod(rdn_py.helper, "save", NULL);
+    char *bytes;
+    Py_ssize_t n;
+    if (r == Py_None) {
+        w->res->status = RDN_ST_NO_FUNCTION;
+    } else if (!r || PyBytes_AsStringAndSize(r, &bytes, &n) < 0 || (size_t)n > w->res_bytes - RDN_RES_VALUES) {
+        w->res->status = rdn_py_take_error();
+    } else {
+        memcpy(w->res->values, bytes, (size_t)n);
+        w->res->nrows = (uint32_t)n;
+    }
+    Py_XDECREF(r);
+}
+
+void rdn_py_restore(struct rdn_worker *w) {
+    uint32_t n = w->req->nrows;
+    PyObject *r = n <= w->req_bytes - RDN_PAGE ? PyObject_CallMethod(rdn_py.helper, "restore", "y#", (const char *)w->req->args, (Py_ssize_t)n) : NULL;
+    if (!r)
+        w->res->status = rdn_py_take_error();
+    Py_XDECREF(r);
+}
+
 void rdn_py_load(struct rdn_worker *w) {
     rdn_py.w = w;
     rdn_py_alloc_begin();

@@ -55,6 +55,8 @@ void rdn_py_random_find(void);                          /* zygote, after the pre
 bool rdn_py_random_seed(uint64_t);                      /* worker; false: the generator was not found, NumPy has to do it */
 void rdn_py_load(struct rdn_worker *);
 void rdn_py_call(struct rdn_worker *);
+void rdn_py_save(struct rdn_worker *);
+void rdn_py_restore(struct rdn_worker *);
 
 int  rdn_py_cols_prepare(void);                          /* after bind; -1 with a Python exception set */
 /* New reference, or NULL with an exception. */

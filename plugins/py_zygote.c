@@ -128,7 +128,7 @@ const struct rdn_role *rdn_role_get(void) {
     static const struct rdn_role role = {
         .abi = RDN_ROLE_ABI, .version = PY_VERSION, .start = start, .handlers = handlers, .freeze = freeze,
         .before_fork = before_fork, .after_fork_parent = after_fork_parent, .after_fork_child = after_fork_child,
-        .load = rdn_py_load, .call = rdn_py_call, .where = rdn_py_where, .dump = rdn_py_dump,
+        .load = rdn_py_load, .call = rdn_py_call, .save = rdn_py_save, .restore = rdn_py_restore, .where = rdn_py_where, .dump = rdn_py_dump,
     };
     return &role;
 }

@@ -54,6 +54,7 @@ static enum rdn_outcome one_call(struct trial *t, struct rdn_gen *g, struct rdn_
     if (!rdn_values_put(f, w->req, t->args, n))
         return RDN_OUT_REFUSED;
     l->deadline_ns = rdn_mono_ns() + g->plugin->load_ns;
+    atomic_store(&w->req->waiting, 1u);
     rdn_call_send(l, w, n, 0);
     uint32_t want = atomic_load(&w->posted), seq;
     while ((seq = atomic_load_explicit(&w->res->seq, memory_order_acquire)) != want) {

@@ -127,6 +127,7 @@ static int64_t look(struct rdn_plugins *ps) {
             if (p->pending[i].w && next > now + 200000)
                 next = now + 200000;
         flush_logs(ps, p);
+        rdn_probation_look(ps, p, now);
     }
     free_gone(ps);
     rdn_gen_tidy(ps);

@@ -124,6 +124,7 @@ struct rdn_plugin_spec {
     uint32_t lanes;                                  /* 0: 1, at most 256 */
     bool     plain;                                  /* sandbox try: any callable of that name, str() of its answer */
     bool     untested;                               /* leave out the golden rows */
+    bool     carry;                                  /* what on_save answers goes to on_load over a reload; a manifest says so itself */
 };
 struct rdn_plugin;
 /* Loads the file and waits until every lane's worker is ready. On failure nothing is left behind; reterr holds the
@@ -167,7 +168,7 @@ struct rdn_plugin_violation { char name[32]; char place[64]; };   /* "openat", "
 enum { RDN_PLUGIN_VIOLATIONS = 64 };
 struct rdn_plugin_status {
     uint64_t generation, calls, outcomes[RDN_OUT_COUNT];
-    uint64_t violations, deaths, restarts;
+    uint64_t violations, deaths, restarts, rollbacks;
     uint32_t lanes_ready;
     uint32_t layers;                                 /* RDN_GOT_* that a worker of it really has (sandbox/wire.h) */
     bool tripped, quarantined;

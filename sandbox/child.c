@@ -272,6 +272,13 @@ static void seal_code(void) {
         _exit(40 + RDN_C_SECCOMP);
 }
 
+static void run_or_lack(void (*part)(struct rdn_worker *)) {
+    if (part)
+        part(&me);
+    else
+        me.res->status = RDN_ST_NO_FUNCTION;
+}
+
 _Noreturn static void serve(void) {
     uint32_t seq = 1;
     begin(seq);
@@ -285,7 +292,9 @@ _Noreturn static void serve(void) {
         switch (me.req->op) {
         case RDN_CALL: role->call(&me); break;
         case RDN_PING: break;
-        default: me.res->status = RDN_ST_NO_FUNCTION; break;
+        case RDN_SAVE: run_or_lack(role->save); break;
+        case RDN_RESTORE: run_or_lack(role->restore); break;
+        default: run_or_lack(NULL); break;
         }
         answer(seq);
     }

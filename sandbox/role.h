@@ -8,7 +8,7 @@
 #include "sandbox/code.h"
 #include "sandbox/wire.h"
 
-#define RDN_ROLE_ABI 2u
+#define RDN_ROLE_ABI 3u
 struct rdn_worker {                                     /* one confined process, seen from inside */
     const struct rdn_req *req;
     struct rdn_res *res;
@@ -34,6 +34,9 @@ struct rdn_role {
      * second after load; NULL: by one. */
     const void *(*code)(const struct rdn_load *, size_t *ret_bytes, uint64_t *ret_image_bytes);
     void (*call)(struct rdn_worker *);
+    /* State over a reload, or NULL. save answers nrows bytes in values, NO_FUNCTION without any; restore gets req.nrows in args. */
+    void (*save)(struct rdn_worker *);
+    void (*restore)(struct rdn_worker *);
     size_t (*where)(char *out, size_t cap);             /* [signal] "score.py:3" of the plugin's innermost frame */
     size_t (*dump)(char *out, size_t cap);              /* [signal] traceback after a crash */
 };

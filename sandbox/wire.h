@@ -21,6 +21,7 @@ enum {
     RDN_PAGE = 4096, RDN_RES_VALUES = 12288, RDN_LOAD_HEAD = 192,
     RDN_LOAD_MAX = 64 << 20,
     RDN_PLACES = 8,
+    RDN_STATE_MAX = (1 << 20) + RDN_PAGE,               /* state carried over a reload: 1 MiB and its mark */
     RDN_CTL_FD = 3,                                     /* the control socket in zygote and worker */
 };
 enum rdn_op_code { RDN_CALL = 1, RDN_PING, RDN_SELFTEST, RDN_SAVE, RDN_RESTORE, RDN_DESCRIBE };

@@ -8,6 +8,7 @@ _register_at_fork = os.register_at_fork
 os.register_at_fork = lambda **_: None
 
 import gc
+import json
 import linecache
 import logging
 import random
@@ -142,3 +143,32 @@ def event_dtype(fields, size):
     np = sys.modules["numpy"]
     return np.dtype({"names": [f[0] for f in fields], "formats": [f[1] for f in fields], "offsets": [f[2] for f in fields],
                      "itemsize": size})
+
+
+_STATE_MAX = 1 << 20
+
+
+def save():
+    """What on_save answers, with a mark in front: bytes, or a dict as JSON. None: there is no on_save."""
+    import redan
+    fn = redan._state.get("save")
+    if fn is None:
+        return None
+    state = fn()
+    if isinstance(state, dict):
+        mark, data = b"j", json.dumps(state, allow_nan=False).encode()
+    elif isinstance(state, (bytes, bytearray)):
+        mark, data = b"b", bytes(state)
+    else:
+        raise TypeError(f"on_save answers bytes or a dict, not {type(state).__name__}")
+    if len(data) > _STATE_MAX:
+        raise ValueError(f"on_save answers {len(data)} bytes, at most {_STATE_MAX} are carried")
+    return mark + data
+
+
+def restore(data):
+    import redan
+    fn = redan._state.get("load")
+    if fn is None:
+        raise LookupError("the old text has on_save, this one has no on_load")
+    fn(json.loads(data[1:]) if data[:1] == b"j" else data[1:])
