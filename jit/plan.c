@@ -438,15 +438,12 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
 /* The clauses of an `and` that native code computes: an operand list of the copy; the others are comparisons of the score, or more. */
 struct clauses { struct rdn_plan *pl; struct rdn_copy *c; rdn_pid v[16]; uint32_t n, rule; bool more; };
 static rdn_id through(const struct rdn_ir *ir, rdn_id id) {
-    for (;;) {
-        const struct rdn_node *n = &ir->nodes.v[id];
-        if (n->op == RDN_OP_USE)
-            id = n->a;
-        else if (n->op == RDN_OP_INLINE)
-            id = ir->args.v[n->a + n->b - 1];
-        else
-            return id;
+    const struct rdn_node *n = &ir->nodes.v[id];
+    while (n->op == RDN_OP_USE || n->op == RDN_OP_INLINE) {
+        id = n->op == RDN_OP_USE ? n->a : ir->args.v[n->a + n->b - 1];
+        n = &ir->nodes.v[id];
     }
+    return id;
 }
 static bool score_clause(struct clauses *k, const struct rdn_node *n) {
     static const uint8_t turned[] = {[RDN_OP_LT] = RDN_OP_GT, [RDN_OP_LE] = RDN_OP_GE, [RDN_OP_GT] = RDN_OP_LT, [RDN_OP_GE] = RDN_OP_LE};
