@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the constants of jit/plan.def: small rule sets of one kind each, on the event of bench-rules; a constant is the difference
-between two of them. Prints name, the value in plan.def and the measured one.
+"""Measures the times of jit/plan.def: small rule sets of one kind each, on the event of bench-rules; a time is the difference between two of
+them. Prints name, the value in plan.def, the measured one.
 
-  plan.py [--build DIR] [NAME…]
+  plan.py [--build DIR]
 
-Times are of the machine that runs it; the planner needs their ratios. Runs half a minute, wants a quiet machine."""
+Times are of the machine that runs it; the planner needs their ratios. Takes half a minute and wants a quiet machine. Exit 77: no machine code
+here."""
 import argparse
 import json
 import os
@@ -13,6 +14,7 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -32,6 +34,11 @@ def below(rng, field, p):
 
 def clauses(rng, n, p=.6):
     return [below(rng, f, p) for f in rng.sample(NAMES, n)]
+
+
+def product(rng, p=.6):
+    a, b = rng.sample(NAMES, 2)
+    return f'{a} * {b} < {drawn(rng, lambda e: e[a] * e[b], p):.6f}'
 
 
 def drawn(rng, make, p):
@@ -66,15 +73,8 @@ def ns(rules, force=None):
         env.pop('REDAN_JIT_FORCE', None)
         if force:
             env['REDAN_JIT_FORCE'] = force
-        out = subprocess.run([str(ARGS.build / 'bench/bench-rules'), '--file', f.name, '--rounds', '40'], env=env, capture_output=True, text=True, check=True).stdout
-    row = json.loads(out)
-    if ARGS.verbose:
-        print(f'    {force} {row}')
-    return row['ns_min']
-
-
-def flat(make, n):
-    return ns([make() for _ in range(n)], 'flat')
+        out = subprocess.run([str(ARGS.build / 'bench/bench-rules'), '--file', f.name, '--rounds', '20'], env=env, capture_output=True, text=True, check=True).stdout
+    return json.loads(out)['ns_min']
 
 
 def slope(make, force='flat', few=32, many=256):
@@ -82,51 +82,76 @@ def slope(make, force='flat', few=32, many=256):
     return (ns([make() for _ in range(many)], force) - ns([make() for _ in range(few)], force)) / (many - few)
 
 
+def of_rules(rng):
+    """Rules in one function: what they compute, jump over, and miss."""
+    two, four = (slope(lambda k=k: clauses(rng, k)) for k in (2, 4))
+    simple, mul, div = ((slope(lambda f=f: clauses(rng, 2) + [f(rng), f(rng)]) - four) / 2 for f in (difference, product, quotient))
+    clause = (four - two) / 2
+    rule = two - 2 * clause
+    yield 'ns_rule', rule
+    yield 'ns_and', clause - simple
+    yield 'ns_simple', simple
+    yield 'ns_mul', mul
+    yield 'ns_div', div
+    yield 'ns_one', slope(lambda: [below(rng, rng.choice(NAMES), rng.uniform(.2, .8))]) - rule - clause
+    never, seldom = (slope(lambda p=p: [linear(rng, p)] + clauses(rng, 3, .9), 'branch') for p in (0, .1))
+    yield 'ns_jump', never - 2 * simple - mul
+    yield 'ns_wrong', (seldom - never) / .1 - 3 * clause
+    make = lambda: [linear(rng)] + clauses(rng, 3)
+    yield 'far', slope(make, many=1000) / slope(make)
+
+
+def of_looks(rng, last, base):
+    """Look-ups beside one rule that is computed."""
+    keys = [[f'account == {2000 + i}'] + clauses(rng, 2) for i in range(64)]
+    one, two = (ns(k + last) - base for k in (keys, keys + [[f'symbol == "X{i}"'] + clauses(rng, 2) for i in range(64)]))
+    yield 'ns_look', two - one
+    yield 'ns_start', one - (two - one)
+    yield 'ns_sparse', ns([[f'symbol == "S{i}"'] + clauses(rng, 2) for i in range(64)] + last) - base - one
+    four, twelve = (ns([[below(rng, NAMES[f], -.1 - .01 * i)] + clauses(rng, 2) for f in range(n) for i in range(16)] + last, 'ladder') - base for n in (4, 12))
+    yield 'ns_ladder', (twelve - four) / 8
+    yield 'ns_climb', four - (twelve - four) / 2
+    past = ns([[below(rng, NAMES[f], .05)] + clauses(rng, 2) for f in range(12) for i in range(16)] + last, 'ladder') - base
+    yield 'ns_rung', (past - twelve) / (12 * 16 * .05)
+
+
+def of_sets(rng, last, base):
+    """Kill sets, where fifty clauses make all rules, and pure ladders."""
+    all_hold, half = ([ns([rng.sample(pool, 4) for _ in range(n)], 'kill') for n in (256, 1000)]
+                      for pool in ([linear(rng, p) for _ in range(50)] for p in (1, .5)))
+    false = [(h - a) / 25 for h, a in zip(half, all_hold)]
+    yield 'ns_kill_word', (false[1] - false[0]) / 12     # 4 and 16 words of rules
+    yield 'ns_kill', false[0] - (false[1] - false[0]) / 3
+    yield 'ns_kill_all', (all_hold[1] - all_hold[0]) / 12
+    small, large = ((ns([[below(rng, NAMES[f], rng.uniform(.1, .9))] for f in range(8) for _ in range(n)] + last, 'ladder') - base) / 8 for n in (16, 124))
+    yield 'ns_pure_word', (large - small) / 13           # 3 and 16 words
+    yield 'ns_pure', small - (large - small) / 13 * 3
+
+
+def measured():
+    rng = random.Random(1)
+    last = [[difference(rng), linear(rng), linear(rng)]]
+    base = ns(last, 'flat')
+    yield 'ns_event', base - .7
+    yield from of_rules(rng)
+    yield from of_looks(rng, last, base)
+    yield from of_sets(rng, last, base)
+
+
 def main():
     global ARGS
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--build', type=pathlib.Path, default=ROOT / 'build')
-    ap.add_argument('--verbose', action='store_true')
     ARGS = ap.parse_args()
-    rng = random.Random(1)
-    two, four, eight = (slope(lambda k=k: clauses(rng, k)) for k in (2, 4, 8))
-    print(f'rule of 2, 4, 8 clauses: {two:.3f} {four:.3f} {eight:.3f}')
-    lin, dif, quo = (slope(lambda f=f: clauses(rng, 2) + [f(rng), f(rng)]) for f in (linear, difference, quotient))
-    print(f'2 + 2 linear {lin:.3f} difference {dif:.3f} quotient {quo:.3f}')
-    print(f'2 + 2 account {slope(lambda: clauses(rng, 2) + [f"account < {rng.randrange(400, 600)}", f"account > {rng.randrange(400, 600)}"]):.3f}')
-    print(f'2 + symbol {slope(lambda: clauses(rng, 2) + [f"""symbol == "S{rng.randrange(64)}" """]):.3f}')
-    print(f'or {slope(lambda: clauses(rng, 2) + [" or ".join(clauses(rng, 2))]):.3f}')
-    for n in (256, 1000):
-        for p in (0, .02, .05, .1, .2, .5):
-            make = lambda: [linear(rng, p)] + clauses(rng, 3, .9)
-            print(f'{n} branches at p {p}: {slope(make, "branch", 32, n):.3f} flat {slope(make, "flat", 32, n):.3f}')
-    last = [[difference(rng), linear(rng), linear(rng)]]
-    base = ns(last, 'flat')
-    print(f'one rule {base:.2f}')
-    for words in (1, 2):
-        keys = [[f'account == {2000 + i}'] + clauses(rng, 2) for i in range(64)] + [[f'symbol == "X{i}"'] + clauses(rng, 2) for i in range(64)] * (words > 1)
-        print(f'index {words} words never: {ns(keys + last) - base:.2f}')
-    for per in (1, 2, 4, 16):
-        keys = [[f'symbol == "S{i}"'] + clauses(rng, 2) for i in range(64) for _ in range(per)]
-        print(f'index always, {per} a key: {ns(keys + last) - base:.2f}')
-    keys = [[f'symbol == "S{i}"'] + clauses(rng, 2) for i in range(16)]
-    print(f'index, quarter, {per} a key: {ns(keys + last) - base:.2f}')
-    for fields in (1, 4, 12):
-        ls = [[below(rng, NAMES[f], -.1 - .01 * i)] + clauses(rng, 2) for f in range(fields) for i in range(4)]
-        print(f'ladder, {fields} never past: {ns(ls + last, "ladder") - base:.2f} {ns(ls + last, "branch") - base:.2f}')
-    for p in (.01, .02, .05):
-        for per in (4, 16):
-            ls = [[below(rng, NAMES[f], p)] + clauses(rng, 2) for f in range(12) for i in range(per)]
-            print(f'ladder 12x{per}, past {p}: {ns(ls + last, "ladder") - base:.2f}  {ns(ls + last, "branch") - base:.2f}')
-    for per in (4, 8, 16, 32, 64):
-        ls = [[below(rng, NAMES[f], rng.uniform(.1, .9))] for f in range(8) for i in range(per)]
-        print(f'pure 8x{per}: {ns(ls + last, "ladder") - base:.2f}  {ns(ls + last, "flat") - base:.2f}')
-    for atoms, p in ((50, 1), (50, .8), (50, .5), (200, .8)):
-        pool = [linear(rng, p) for _ in range(atoms)]
-        for n in (256, 1000):
-            ls = [rng.sample(pool, 4) for _ in range(n)]
-            print(f'kill {n} rules {atoms} atoms at {p}: {ns(ls, "kill"):.2f}  {ns(ls, "flat"):.2f}')
+    stated = {m[1]: float(m[2]) for m in re.finditer(r'^PLAN\((\w+), *([\d.]+),', (ROOT / 'jit/plan.def').read_text(), re.M)}
+    try:
+        for name, value in measured():
+            print(f'{name:<14} {stated[name]:>8.2f} {value:>8.2f}', flush=True)
+    except subprocess.CalledProcessError as e:
+        print(e.stderr.strip(), file=sys.stderr)
+        return 77 if 'R21' in e.stderr else 1
+    return 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

@@ -16,7 +16,7 @@ double rdn_plan_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid w
 double rdn_plan_rule_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
     double all = rdn_plan_ns(c, v, n, without);
     if (!by)
-        return k_ns_rule + all;
+        return k_ns_rule + all + (n - (without != 0) == 1 ? k_ns_one : 0);
     double p = rdn_plan_pass(c, by), wrong = p < 0.5 ? p : 1 - p;
     return k_ns_jump + c->ns[by] + wrong * k_ns_wrong + p * (all - c->ns[by] - k_ns_and);
 }
@@ -252,7 +252,7 @@ static void costs(struct rdn_choice *c) {
         if (rdn_pnode_leaf(n) || !n->uses)
             continue;
         const rdn_pid *v = rdn_pargs(pl, n, &k);
-        c->ns[p] = (float)rdn_plan_op_ns(n);
+        c->ns[p] = (float)(rdn_plan_op_ns(n) + (n->flags & RDN_P_GUARD ? k_ns_guard : 0));
         c->size[p] = 1;
         for (uint32_t i = 0; i < k; i++) {
             c->ns[p] += rdn_pnode_at(pl, v[i])->flags & RDN_P_SHARED ? 0 : c->ns[v[i]];
