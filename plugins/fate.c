@@ -130,12 +130,17 @@ static void not_confined(struct rdn_plugins *ps, struct rdn_work *w, const char 
     rdn_fate_kill(w, "not confined");
 }
 
+static void step_failed(struct rdn_plugins *ps, struct rdn_work *w) {
+    char why[128];
+    snprintf(why, sizeof why, "step %u (%s): %s", w->step, rdn_cstep_text(w->step), strerror(w->err));
+    not_confined(ps, w, why);
+}
+
 static void check_confined(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     char why[128];
     uint32_t missing = ps->promised & ~(w->got | w->zyg->got);
     if (w->step) {
-        snprintf(why, sizeof why, "step %u (%s): %s", w->step, rdn_cstep_text(w->step), strerror(w->err));
-        not_confined(ps, w, why);
+        step_failed(ps, w);
     } else if (missing) {
         snprintf(why, sizeof why, "layer %s is missing", rdn_mech_text((unsigned)__builtin_ctz(missing)));
         not_confined(ps, w, why);
@@ -304,6 +309,10 @@ static void buried(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     w->phase = RDN_WP_GONE;
     if (w->retired)
         return;
+    if (!g->live && w->confined && w->step) {           /* its end was seen before its report */
+        step_failed(ps, w);
+        return;
+    }
     if (!g->live) {
         load_failed(ps, w, w->was_late ? RDN_OUT_KILLED : RDN_OUT_DIED, (uint32_t)sig);
         return;
