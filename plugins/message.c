@@ -103,21 +103,31 @@ static void error_text(const struct rdn_note_body *b, const char *file, char *ou
     snprintf(out, cap, "%s%s%s%s%s%s", *type ? type : "error", *text ? ": " : "", text, *place ? " (" : "", place, *place ? ")" : "");
 }
 
-/* CPython's dump:   File "/lib/x.py", line 3 in f   innermost first. */
-static void crash_place(const struct rdn_note_body *b, char *out, size_t cap) {
-    char text[2049], file[64] = "", func[64] = "";
-    int line = 0;
+/* CPython's dump, innermost first:   File "/lib/x.py", line 3 in f
+ * The innermost frame, and where the plugin's own text called it. */
+static void crash_place(const struct rdn_note_body *b, const char *own, char *out, size_t cap) {
+    char text[2049], file[64], func[64], first[64] = "", raw[200];
+    int line, n = 0;
     memcpy(text, b->traceback, b->tb_len);
     text[b->tb_len] = 0;
-    const char *p = strstr(text, "File \"");
     *out = 0;
-    if (!p || sscanf(p, "File \"%63[^\"]\", line %d in %63[^\n]", file, &line, func) < 2)
-        return;
-    char clean[160], raw[160];
-    const char *slash = strrchr(file, '/');
-    snprintf(raw, sizeof raw, " at %s:%d in %s", slash ? slash + 1 : file, line, func);
-    rdn_message_clean(clean, sizeof clean, raw, strlen(raw));
-    snprintf(out, cap, "%s", clean);
+    for (const char *p = text; (p = strstr(p, "File \"")); p += 6) {
+        if (sscanf(p, "File \"%*[^\"]\", line %d in %63[^\n]", &line, func) < 2)
+            return;
+        const char *end = strchr(p + 6, '"'), *slash = end;
+        while (slash > p + 6 && slash[-1] != '/' && slash[-1] != '"')
+            slash--;
+        snprintf(file, sizeof file, "%.*s", (int)(end - slash), slash);
+        bool ours = !strcmp(file, own);
+        if (!n++ || ours)
+            snprintf(raw, sizeof raw, *first && ours ? " at '%s' called from %s:%d in %s" : "%.0s at %s:%d in %s", first, file, line, func);
+        if (ours)
+            break;
+        if (n == 1)
+            snprintf(first, sizeof first, "%s", func);
+    }
+    if (n)
+        rdn_message_clean(out, cap, raw, strlen(raw));
 }
 
 void rdn_message_error(const struct rdn_plugin *p, const struct rdn_note_body *b, char *out, size_t cap) {
@@ -128,7 +138,7 @@ void rdn_message_error(const struct rdn_plugin *p, const struct rdn_note_body *b
         error_text(b, p->file, out, cap);
         break;
     case RDN_OUT_DIED:
-        crash_place(b, place, sizeof place);
+        crash_place(b, p->file, place, sizeof place);
         if (b->sig)
             snprintf(out, cap, "signal %u (%s)%s", b->sig, strsignal((int)b->sig), place);
         else

@@ -161,7 +161,7 @@ struct rdn_wgroup {
     struct rdn_zyg *active, *spare;
     redan_error err;                                    /* why the newest zygote did not start */
     bool failed;
-    int64_t failed_ns;
+    int64_t failed_ns, retry_ns;                        /* the next try; doubles while none gets ready */
 };
 
 struct rdn_plugins {

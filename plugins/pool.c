@@ -11,7 +11,7 @@
 #include "plugins/parts.h"
 #include "sandbox/ns.h"
 
-static const int64_t start_cap_ns = 20000000000, retry_ns = 10000000000;
+static const int64_t start_cap_ns = 20000000000, first_retry_ns = 100000000, last_retry_ns = 10000000000;
 
 static const char *site_of(const struct rdn_plugins *ps) { return ps->opt.python_site ? ps->opt.python_site : RDN_PYTHON_SITE; }
 
@@ -99,6 +99,7 @@ static struct rdn_zyg *start(struct rdn_plugins *ps, struct rdn_wgroup *g) {
 static void failed(struct rdn_wgroup *g) {
     g->failed = true;
     g->failed_ns = rdn_mono_ns();
+    g->retry_ns = !g->retry_ns ? first_retry_ns : g->retry_ns * 2 < last_retry_ns ? g->retry_ns * 2 : last_retry_ns;
 }
 
 static void begin_spare(struct rdn_plugins *ps, struct rdn_wgroup *g) {
@@ -108,7 +109,7 @@ static void begin_spare(struct rdn_plugins *ps, struct rdn_wgroup *g) {
 
 struct rdn_zyg *rdn_group_zygote(struct rdn_plugins *ps, struct rdn_wgroup *g) {
     int64_t now = rdn_mono_ns();
-    if (g->failed && now - g->failed_ns > retry_ns)
+    if (g->failed && now - g->failed_ns > g->retry_ns)
         g->failed = false;
     if (g->failed)
         return NULL;
@@ -126,6 +127,18 @@ struct rdn_zyg *rdn_group_zygote(struct rdn_plugins *ps, struct rdn_wgroup *g) {
     return g->active->ready ? g->active : NULL;
 }
 
+static void leave_group(struct rdn_plugins *ps, struct rdn_zyg *y) {
+    struct rdn_wgroup *g = y->group;
+    y->retired = true;
+    if (g->spare == y)
+        g->spare = NULL;
+    if (g->active == y) {
+        g->active = g->spare;
+        g->spare = NULL;
+        begin_spare(ps, g);
+    }
+}
+
 void rdn_zyg_hello(struct rdn_plugins *ps, struct rdn_zyg *y, const struct rdn_ctl_report *r) {
     struct rdn_wgroup *g = y->group;
     uint32_t want = ps->promised & (RDN_GOT_NS | RDN_GOT_USERNS);
@@ -141,21 +154,12 @@ void rdn_zyg_hello(struct rdn_plugins *ps, struct rdn_zyg *y, const struct rdn_c
         return;
     }
     y->ready = true;
+    g->retry_ns = 0;
     y->got = r->got;
     snprintf(y->version, sizeof y->version, "%.31s", r->text);
+    if (g->spare == y && g->active && g->active->tainted)
+        leave_group(ps, g->active);                     /* a worker of it crashed before there was a spare to take over */
     begin_spare(ps, g);
-}
-
-static void leave_group(struct rdn_plugins *ps, struct rdn_zyg *y) {
-    struct rdn_wgroup *g = y->group;
-    y->retired = true;
-    if (g->spare == y)
-        g->spare = NULL;
-    if (g->active == y) {
-        g->active = g->spare;
-        g->spare = NULL;
-        begin_spare(ps, g);
-    }
 }
 
 /* The control socket ended: the process is gone or going. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * faulty_worker.c: redan-worker on a machine where one system call fails. `--preload fault.N` names the row of faults.def; without
+ * faulty_worker.c: redan-worker on a machine where one system call fails. `--preload fault.N` names the row of failing_calls.def; without
  * one it changes nothing. Lies in tests/sandbox of a build folder and starts plugins/redan-worker of the same. */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -15,8 +15,8 @@
 #define ANY_ARGS .nargs = 0
 #define ARG(n, value) .nargs = 1, .arg = { { n, SCMP_CMP_EQ, value, 0 } }
 static const struct { int call, err; unsigned nargs; struct scmp_arg_cmp arg[1]; } rows[] = {
-#define FAULT(name, condition, error, code, words) { .call = SCMP_SYS(name), .err = error, condition },
-#include "tests/sandbox/faults.def"
+#define FAULT(name, number, condition, error, code, words) { .call = SCMP_SYS(number), .err = error, condition },
+#include "tests/sandbox/failing_calls.def"
 #undef FAULT
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kit.c: see kit.h. */
 #include "tests/sandbox/kit.h"
+#include <dirent.h>
 #include <unistd.h>
 
 struct rdn_plugins *kit;
@@ -89,4 +90,32 @@ void kit_judge(const char *what, int64_t value, int64_t bar) {
         fail_msg("%s: %.3f ms, at most %.3f ms allowed", what, (double)value / 1e6, (double)bar / 1e6);
     printf("%s: %.3f ms is over %.3f ms; a shared machine may do that, REDAN_FIGURES=1 makes it a failure\n", what, (double)value / 1e6, (double)bar / 1e6);
     skip();
+}
+
+int kit_children(int pid, int *out, int cap) {
+    char path[300];
+    int n = 0, child;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/children", pid, e->d_name);
+        FILE *f = *e->d_name == '.' ? NULL : fopen(path, "r");
+        while (f && n < cap && fscanf(f, "%d", &child) == 1)
+            out[n++] = child;
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+int kit_entries(const char *folder) {
+    DIR *d = opendir(folder);
+    int n = d ? -2 : 0;                                 /* . and .. */
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
 }

@@ -32,6 +32,9 @@ const char *kit_file(const char *name, const char *text);           /* path of a
 int64_t kit_percentile(int64_t *values, size_t n, int percent);      /* sorts */
 /* A figure against its bar: missed on a shared machine it is a skip with the reason, with REDAN_FIGURES=1 a failure. */
 void kit_judge(const char *what, int64_t value_ns, int64_t bar_ns);
+/* Children of every thread of a process, ours or another; at most cap. */
+int kit_children(int pid, int *out, int cap);
+int kit_entries(const char *folder);                                /* 0 as well when there is none */
 /* Status of the plugin, in static memory. */
 const struct rdn_plugin_status *kit_status(struct rdn_plugin *);
 #endif

@@ -191,7 +191,7 @@ static const struct { const char *note, *text; enum rdn_outcome out; const char 
     { "open", HEAD "    open('/etc/passwd')\n", RDN_OUT_EXCEPTION, "PermissionError" },
     { "import", HEAD "    import xml.dom.minidom\n", RDN_OUT_EXCEPTION, "R4204 module 'xml' is not preloaded" },
     { "control characters", HEAD "    raise ValueError('a\\x1b[31mb')\n", RDN_OUT_EXCEPTION, "ValueError: a\\x1b[31mb" },
-    { "crash", "import redan, ctypes\n@redan.plugin\ndef f() -> float:\n    return ctypes.string_at(0)\n", RDN_OUT_DIED, "signal 11" },
+    { "crash", "import redan, ctypes\n@redan.plugin\ndef f() -> float:\n    return ctypes.string_at(0)\n", RDN_OUT_DIED, "signal 11 (Segmentation fault) at 'string_at' called from plugin.py:4 in f" },
     { "exit", "import redan, os\n@redan.plugin\ndef f() -> float:\n    os._exit(7)\n", RDN_OUT_DIED, "exit 7" },
 };
 

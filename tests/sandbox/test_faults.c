@@ -2,23 +2,15 @@
  * test_faults.c: each system call that starts or confines a worker fails once. The host names the step, and keeps nothing: no process,
  * no descriptor. Wants root: only then are all steps taken. Run with FAULTY, the path of faulty-worker, in the environment. */
 #include "tests/sandbox/kit.h"
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "sandbox/probe.h"
 
 static const struct { const char *call, *id, *words; } rows[] = {
-#define FAULT(name, condition, error, code, text) { #name, code, text },
-#include "tests/sandbox/faults.def"
+#define FAULT(name, number, condition, error, code, text) { #name, code, text },
+#include "tests/sandbox/failing_calls.def"
 #undef FAULT
 };
-
-static int open_descriptors(void) {
-    int n = 0;
-    for (int fd = 0; fd < 256; fd++)
-        n += fcntl(fd, F_GETFD) >= 0;
-    return n;
-}
 
 /* Opens a plugin with that list to preload in an engine of its own; answers how. Nothing may be left either way. */
 static redan_error try_with(const char *module) {
@@ -27,15 +19,15 @@ static redan_error try_with(const char *module) {
     struct rdn_plugins *ps;
     struct rdn_plugin *p = NULL;
     redan_error e = { 0 };
-    int before = open_descriptors();
+    int before = kit_entries("/proc/self/fd");
     s.file = kit_file("plugin.py", "import redan\n@redan.plugin\ndef f() -> int:\n    return 1\n");
     if (rdn_plugins_open(&o, &ps, &e) < 0)
         fail_msg("%s: %s %s", module, e.id, e.text);
     if (rdn_plugin_open(ps, &s, &p, &e) == 0)
         rdn_plugin_close(p);
     rdn_plugins_close(ps);
-    if (open_descriptors() != before)
-        fail_msg("%s: %d descriptors before, %d after", module, before, open_descriptors());
+    if (kit_entries("/proc/self/fd") != before)
+        fail_msg("%s: %d descriptors before, %d after", module, before, kit_entries("/proc/self/fd"));
     if (waitpid(-1, NULL, WNOHANG) != -1)
         fail_msg("%s: a process is left", module);
     return e;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * test_reload.c: a new text beside the old one, lanes, neighbours, and nothing left behind. */
 #include "tests/sandbox/kit.h"
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -14,16 +13,6 @@ static const char *answering(int n) {
 
 static struct rdn_plugin_spec int_spec(uint32_t lanes) { return (struct rdn_plugin_spec){ .ret = KIT_T(INT), .lanes = lanes }; }
 
-static int entries(const char *folder) {
-    DIR *d = opendir(folder);
-    int n = 0;
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
-
 /* --- speed and leaks -------------------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 3, RELOADS = 40 };
@@ -32,7 +21,7 @@ static void reload_speed(void **state) {
     struct rdn_plugin *p = kit_open(int_spec(1), answering(-1));
     struct rdn_wire_value got;
     int64_t best = INT64_MAX;
-    int descriptors = entries("/proc/self/fd");
+    int descriptors = kit_entries("/proc/self/fd");
     for (int round = 0; round < ROUNDS; round++) {      /* the best of three: others use this machine too */
         int64_t took[RELOADS];
         for (int i = 0; i < RELOADS; i++) {
@@ -51,8 +40,8 @@ static void reload_speed(void **state) {
     }
     rdn_plugin_settle(p, 0, 1000 * KIT_MS);
     usleep(50000);                                      /* old workers end in the background */
-    if (entries("/proc/self/fd") > descriptors + 4)
-        fail_msg("%d descriptors before, %d after %d reloads", descriptors, entries("/proc/self/fd"), ROUNDS * RELOADS);
+    if (kit_entries("/proc/self/fd") > descriptors + 4)
+        fail_msg("%d descriptors before, %d after %d reloads", descriptors, kit_entries("/proc/self/fd"), ROUNDS * RELOADS);
     assert_int_equal(kit_status(p)->generation, 1 + ROUNDS * RELOADS);
     rdn_plugin_close(p);
     kit_judge("reload to first answer p99", best, 20 * KIT_MS);
@@ -155,33 +144,14 @@ static double resident(int pid) {
     return (double)(pages * sysconf(_SC_PAGESIZE)) / 1048576.0;
 }
 
-/* Children of every thread of a process, ours or another. */
-static int children(int pid, int *out, int cap) {
-    char path[300];
-    int n = 0, child;
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/children", pid, e->d_name);
-        FILE *f = *e->d_name == '.' ? NULL : fopen(path, "r");
-        while (f && n < cap && fscanf(f, "%d", &child) == 1)
-            out[n++] = child;
-        if (f)
-            fclose(f);
-    }
-    if (d)
-        closedir(d);
-    return n;
-}
-
 struct size { double host, zygotes; int workers; };
 static struct size measure(void) {
     int zygotes[16], workers[256];
     struct size s = { .host = resident(getpid()) };
-    int n = children(getpid(), zygotes, 16);
+    int n = kit_children(getpid(), zygotes, 16);
     for (int i = 0; i < n; i++) {
         s.zygotes += resident(zygotes[i]);
-        s.workers += children(zygotes[i], workers, 256);
+        s.workers += kit_children(zygotes[i], workers, 256);
     }
     return s;
 }
@@ -196,7 +166,7 @@ static void many_reloads(void **state) {
     struct caller c = { .p = p, .lane = 0 };
     struct size early = { 0 };
     pthread_t thread;
-    int descriptors = entries("/proc/self/fd");
+    int descriptors = kit_entries("/proc/self/fd");
     assert_int_equal(pthread_create(&thread, NULL, call_on, &c), 0);
     for (int i = 1; i <= MANY; i++) {
         assert_int_equal(rdn_plugin_reload(p, kit_file("new.py", answering(i)), NULL, NULL), 0);
@@ -207,7 +177,7 @@ static void many_reloads(void **state) {
     pthread_join(thread, NULL);
     struct size late = measure();
     descriptors++;                                      /* the text before the last one, which is on probation */
-    for (int tries = 0; tries < 200 && (late.workers > 1 || entries("/proc/self/fd") > descriptors); tries++) {
+    for (int tries = 0; tries < 200 && (late.workers > 1 || kit_entries("/proc/self/fd") > descriptors); tries++) {
         usleep(10000);                                  /* the last old workers end in the background */
         late = measure();
     }
@@ -216,8 +186,8 @@ static void many_reloads(void **state) {
     assert_int_equal(c.bad, 0);
     assert_false(c.backwards);
     assert_int_equal(late.workers, 1);
-    if (entries("/proc/self/fd") > descriptors)
-        fail_msg("%d descriptors before, %d after", descriptors, entries("/proc/self/fd"));
+    if (kit_entries("/proc/self/fd") > descriptors)
+        fail_msg("%d descriptors before, %d after", descriptors, kit_entries("/proc/self/fd"));
     if (late.host > early.host + 2 || late.zygotes > early.zygotes + 2)
         fail_msg("grew");
     rdn_plugin_close(p);
