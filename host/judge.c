@@ -94,7 +94,7 @@ static void update_window(struct rdn_binding *b, uint32_t w, int64_t now) {
     }
 }
 static void update_observed(struct rdn_binding *b, const struct rdn_event *e, int64_t now) {
-    for (uint32_t i = 0; (i = rdn_exec_puts(b->frame, false, i)) < e->nobserved; i++)
+    for (uint32_t i = 0; i < e->nobserved && (i = rdn_exec_puts(b->frame, false, i)) < e->nobserved; i++)
         update_window(b, e->observed[i], now);
 }
 
@@ -202,15 +202,16 @@ void rdn_judge_quiet(struct redan_lane *l, int64_t ts, int64_t now, redan_verdic
         .shadow = b->shadow + b->nshadow, .undefined = b->undefined + b->nundefined, .emits = b->emits + b->nemits, .generation = l->active->generation };
 }
 
-void rdn_judge_accept(struct redan_lane *l, uint32_t event, const redan_verdict *v) {
+static inline void judge_accept(struct redan_lane *l, uint32_t event, const redan_verdict *v) {
     const struct rdn_event *e = &l->b->rs->ir->events[event];
     if (v->verdict == REDAN_ACCEPT && e->naccepted)
         update_accepted(l->b, e, v->now_ns);
 }
+void rdn_judge_accept(struct redan_lane *l, uint32_t event, const redan_verdict *v) { judge_accept(l, event, v); }
 
 void rdn_lane_judge(struct redan_lane *l, uint32_t event, const uint8_t *row, int64_t now, const uint64_t *fired, redan_verdict *ret) {
     judge_rules(l, event, row, now, fired, ret);
-    rdn_judge_accept(l, event, ret);
+    judge_accept(l, event, ret);
 }
 
 void rdn_judge_start(struct redan_lane *l) {
@@ -227,18 +228,13 @@ static int32_t admit(struct redan_lane *l, uint32_t event, const uint8_t *row) {
     return x >= 0 && rdn_row_valid(&l->b->rs->ir->events[x], row, rdn_sym_count(l->eng->syms)) ? x : -1;
 }
 
-static int judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
-    int32_t x = admit(l, event, row);
-    if (x < 0)
-        return REDAN_E_INVAL;
+/* The time it is judged at: never before the row's, nor before the last event's. */
+static inline int64_t moment(const struct redan_lane *l, const uint8_t *row, bool stamped, int64_t now) {
     int64_t ts;
     memcpy(&ts, row, sizeof ts);
     if (!stamped || now < ts)
         now = ts;
-    if (l->has_high_water && l->high_water > now)
-        now = l->high_water;
-    rdn_lane_judge(l, (uint32_t)x, row, now, NULL, ret);
-    return 0;
+    return l->has_high_water && l->high_water > now ? l->high_water : now;
 }
 
 /* The report comes once an engine. */
@@ -266,15 +262,29 @@ void rdn_judge_mode_back(struct redan_lane *l, uint32_t was, size_t events) {
     rdn_fpmode_set(was);
 }
 
-static int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
+static inline __attribute__((always_inline)) int judge(struct redan_lane *l, uint32_t event, const uint8_t *row, bool stamped, int64_t now, redan_verdict *ret) {
     uint32_t mode;
-    bool good = rdn_judge_mode(l, &mode);
-    int rc = judge_row(l, event, row, stamped, now, ret);
+    rdn_fpmode_store(&mode);                             /* read back late: what this instruction stores takes long to load */
+    int32_t x = admit(l, event, row);
+    if (x < 0)
+        return REDAN_E_INVAL;
+    now = moment(l, row, stamped, now);
+    bool good = rdn_fpmode_ok(mode);
+    if (__builtin_expect(!good, 0))
+        replace_mode(l, mode);
+    judge_rules(l, (uint32_t)x, row, now, NULL, ret);
+    judge_accept(l, (uint32_t)x, ret);
     if (__builtin_expect(!good, 0))
         rdn_judge_mode_back(l, mode, 1);
-    return rc;
+    return 0;
 }
-int rdn_judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, redan_verdict *ret) { return judge_row(l, event, row, false, 0, ret); }
+int rdn_judge_row(struct redan_lane *l, uint32_t event, const uint8_t *row, redan_verdict *ret) {
+    int32_t x = admit(l, event, row);
+    if (x < 0)
+        return REDAN_E_INVAL;
+    rdn_lane_judge(l, (uint32_t)x, row, moment(l, row, false, 0), NULL, ret);
+    return 0;
+}
 
 int rdn_judge_enter(struct redan_lane *l, const void *data) {
     rdn_tag_lane(l, "redan_eval");

@@ -83,6 +83,7 @@ struct rdn_frame_head {                                  /* first member of stru
     const uint64_t *known;
     void (*begin)(struct rdn_frame *);
     void (*rules)(struct rdn_frame *, enum rdn_phase);
+    uint32_t (*puts)(struct rdn_frame *, bool accepted, uint32_t from);   /* NULL: none */
 };
 uint64_t rdn_frame_cold_rules(const struct rdn_frame *); /* rules that machine code gave to interp so far. [any] while the frame is open */
 int  rdn_frame_open(const struct rdn_program *, const struct rdn_helpers *, void *lane, const struct rdn_cell *params, const struct rdn_mem *,
@@ -116,7 +117,9 @@ enum rdn_enter rdn_exec_window(struct rdn_frame *, uint32_t window, struct rdn_w
 /* Enters the values of the event's observed (accepted) windows from number `from` of its list on, as rdn_exec_window and helpers.wput
  * would, and returns the number of the first one it leaves to the caller; the length of the list: none. All accepted ones are left
  * where the value of some depends on a window. Called for the observed ones before any of them changes. */
-uint32_t rdn_exec_puts(struct rdn_frame *, bool accepted, uint32_t from);
+static inline uint32_t rdn_exec_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
+    return rdn_frame_head(f)->puts ? rdn_frame_head(f)->puts(f, accepted, from) : from;
+}
 /* prev of a window that rdn_exec_puts has changed in this event, of its key there: the word that stands for it. False: it was not
  * kept so: the lane's wkeep was asked, or the window has not changed. */
 bool rdn_exec_prev(const struct rdn_frame *, uint32_t window, int64_t *ret);

@@ -29,6 +29,7 @@ int rdn_frame_open(const struct rdn_program *p, const struct rdn_helpers *helper
     f->head.event = NO_EVENT;
     f->head.begin = p->impl->begin;
     f->head.rules = p->impl->rules;
+    f->head.puts = p->impl->puts;
     f->bits = rdn_zalloc(mem, 2 * f->words * sizeof *f->bits);
     f->prevs = rdn_zalloc(mem, (p->ir->nwindows + 1) * sizeof *f->prevs);
     int rc = f->bits && f->prevs ? 0 : rdn_fail(reterr, NOMEM, "", "frame");
@@ -114,6 +115,5 @@ bool rdn_exec_prev(const struct rdn_frame *f, uint32_t window, int64_t *ret) {
     *ret = f->prevs[window].word;
     return f->prevs[window].seq == f->head.seq;
 }
-uint32_t rdn_exec_puts(struct rdn_frame *f, bool accepted, uint32_t from) { return f->impl->puts ? f->impl->puts(f, accepted, from) : from; }
 void rdn_exec_value(struct rdn_frame *f, rdn_id id, struct rdn_cell *ret) { rdn_interp_value(f, id, ret); }
 void rdn_exec_cause(struct rdn_frame *f, uint32_t rule, struct rdn_cell *ret) { rdn_interp_rule(f, rule, ret); }

@@ -105,7 +105,7 @@ void rdn_run_params(struct rdn_frame *f) {
 
 /* ---- native steps ---- */
 /* Native code saw a NaN or an infinity: which input, and who depends on it. */
-static void taint_nonfinite(struct rdn_frame *f) {
+void rdn_run_nonfinite(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
     for (uint32_t i = 0; i < pl->finite.n; i++) {
@@ -118,17 +118,11 @@ static void taint_nonfinite(struct rdn_frame *f) {
         if (!isfinite(c.f))
             rdn_taint_set(r, n->dep);
     }
+    *rdn_run_flags(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
 }
-static void after_native(struct rdn_frame *f) {
-    struct rdn_run *r = f->x;
-    if (*rdn_run_flags(r) & RDN_BLOCK_NONFINITE) {
-        taint_nonfinite(f);
-        *rdn_run_flags(r) &= ~(uint32_t)RDN_BLOCK_NONFINITE;
-    }
-}
-void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
-    code(((struct rdn_run *)f->x)->block, f->head.row);
-    after_native(f);
+static inline void after_native(struct rdn_frame *f) {
+    if (__builtin_expect(*rdn_run_flags(f->x) & RDN_BLOCK_NONFINITE, 0))
+        rdn_run_nonfinite(f);
 }
 
 /* ---- rules ---- */

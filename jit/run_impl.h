@@ -75,7 +75,13 @@ static inline void rdn_run_need_start(struct rdn_frame *f) {
     if (((struct rdn_run *)f->x)->gen != f->head.seq)
         rdn_run_start(f);
 }
-void rdn_run_native(struct rdn_frame *, rdn_native *code);
+void rdn_run_nonfinite(struct rdn_frame *);              /* native code saw a NaN or an infinity */
+static inline void rdn_run_native(struct rdn_frame *f, rdn_native *code) {
+    struct rdn_run *r = f->x;
+    code(r->block, f->head.row);
+    if (__builtin_expect(*rdn_run_flags(r) & RDN_BLOCK_NONFINITE, 0))
+        rdn_run_nonfinite(f);
+}
 /* gather.c */
 bool rdn_slot_store(uint8_t *block, uint32_t slot, unsigned type, const struct rdn_cell *);   /* false: the value has no 8-byte form */
 bool rdn_load_field(const struct rdn_frame *, uint32_t field, struct rdn_cell *ret);          /* false: undefined */
