@@ -168,16 +168,25 @@ static bool stands_behind(struct rdn_choice *c, uint32_t i) {
     double p = cheap_pass(c, i, &costly);
     return r->how == RDN_RULE_FLAT && (p <= k_late_pass || (forced(c, RDN_RULE_LATE) && p < 1));
 }
-/* What a rule is found by is read in any case. */
+static void keep(struct rdn_choice *c, rdn_pid p) {
+    const struct rdn_pnode *n = rdn_pnode_at(c->pl, p);
+    uint32_t k;
+    if (c->count[p]++ || (n->flags & RDN_P_SLOT))
+        return;
+    const rdn_pid *v = rdn_pargs(c->pl, n, &k);
+    for (uint32_t i = 0; i < k; i++)
+        keep(c, v[i]);
+}
+/* What a rule is found by is read in any case, and so is what a shared value is made of that it is found by. */
 static void keep_words(struct rdn_choice *c) {
     struct rdn_pthreshold t;
     rdn_pid word;
     for (uint32_t i = 0; i < c->pl->nrules; i++) {
         const struct rdn_prule *r = &c->pl->rules[i];
         if (r->how == RDN_RULE_INDEX && rdn_plan_equality(c->pl, r->by, &word))
-            c->count[word] = 1;
+            keep(c, word);
         else if ((r->how == RDN_RULE_LADDER || r->how == RDN_RULE_PURE) && rdn_plan_threshold(c->pl, r->by, &t))
-            c->count[t.word] = 1;
+            keep(c, t.word);
     }
 }
 /* A costly read is late when all that depend on it stand behind something rare. */
