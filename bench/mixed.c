@@ -40,15 +40,18 @@ struct side { redan_engine *engine; redan_lane *lane; uint32_t event; };
 static struct side open_side(const char *text) {
     struct side s;
     redan_options opt = REDAN_OPTIONS_INIT;
+    redan_lane_options batches = REDAN_LANE_OPTIONS_INIT;
     redan_ruleset *rs;
     redan_error err;
     uint64_t h = 0xcbf29ce484222325u;
     char name[16];
     uint32_t id;
+    batches.flags = REDAN_LANE_BATCHES;
     for (const char *c = canon; *c; c++)
         h = (h ^ (unsigned char)*c) * 0x100000001b3u;
     if (redan_open(&s.engine, &opt, &err) < 0 || redan_compile(s.engine, "mixed", text, strlen(text), NULL, &rs, &err) < 0 ||
-        redan_activate(s.engine, rs, NULL, NULL, &err) < 0 || redan_event(s.engine, "E", h, &s.event, &err) < 0 || redan_lane_open(s.engine, NULL, &s.lane, &err) < 0)
+        redan_activate(s.engine, rs, NULL, NULL, &err) < 0 || redan_event(s.engine, "E", h, &s.event, &err) < 0 ||
+        redan_lane_open(s.engine, &batches, &s.lane, &err) < 0)
         die("rules", &err);
     for (uint32_t i = 0; i < SET_SYMBOLS; i++) {         /* every symbol that an event has is known */
         snprintf(name, sizeof name, "more%u", i);

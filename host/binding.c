@@ -120,6 +120,7 @@ static int reserve(struct rdn_binding *b, redan_error *reterr) {
     char *block = rdn_realloc(&b->rs->eng->mem, NULL, 0, size + names);
     if (!block)
         return rdn_fail(reterr, NOMEM, "R3004", "no memory for a lane of '%.60s'", b->rs->ir->name);
+    b->bytes = size + names;
     lay_out(b, block);
     open_ahead(b);
     const char **name = (const char **)(void *)(block + size);
@@ -177,7 +178,9 @@ int rdn_binding_open(struct rdn_active *a, struct redan_lane *lane, struct rdn_b
     b->rs = rs;
     b->prog = a->prog;
     b->lane = lane;
-    int rc = reserve(b, reterr);
+    int rc = lane->flags & REDAN_LANE_BATCHES ? rdn_engine_batches(a->prog, reterr) : 0;
+    if (rc == 0)
+        rc = reserve(b, reterr);
     if (rc == 0)
         rc = open_state(b, reterr);
     if (rc == 0 && rdn_samples_open(rs->ir, &rs->eng->mem, &b->samples) < 0)
@@ -208,9 +211,7 @@ void rdn_binding_close(struct rdn_binding *b) {
     for (uint32_t i = 0; b->tabs && i < ir->ntables; i++)
         if (ir->tables[i].host)
             rdn_tab_close(b->tabs[i]);
-    if (b->wins)
-        rdn_free(mem, b->wins, lay_out(&(struct rdn_binding){ .rs = b->rs, .prog = b->prog, .cap_codes = b->cap_codes, .cap_emits = b->cap_emits,
-                                                             .cap_values = b->cap_values, .cap_undefined = b->cap_undefined }, NULL) + name_bytes(ir));
+    rdn_free(mem, b->wins, b->bytes);
     rdn_free(mem, b, sizeof *b);
 }
 

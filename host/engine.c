@@ -141,9 +141,19 @@ static bool reclaim(struct redan_engine *e) {
     return freed;
 }
 
+static _Thread_local bool holds_lock;
+int rdn_engine_batches(struct rdn_program *p, redan_error *reterr) {
+    holds_lock = true;
+    int rc = rdn_program_batches(p, reterr);
+    holds_lock = false;
+    return rc;
+}
+
 bool rdn_engine_make_room(void *engine) {
     struct redan_engine *e = engine;
     struct redan_ruleset *oldest = NULL;
+    if (holds_lock)
+        return false;
     pthread_mutex_lock(&e->lock);
     bool freed = reclaim(e);
     if (!freed && e->nhistory)

@@ -75,7 +75,7 @@ struct rdn_binding {
     struct rdn_samples *samples;                         /* this lane's ring; swaps exchange it, others read it under the engine's lock */
     struct redan_lane *lane;
     struct rdn_frame *frame;
-    struct rdn_win **wins;
+    struct rdn_win **wins; size_t bytes;                 /* the first of all arrays; bytes of all */
     struct rdn_tab **tabs;                               /* by table; file tables are the rule set's */
     struct rdn_cal_span *cal_spans;                      /* by calendar: the last answer and how long it holds */
     struct rdn_kernel_state *kernels;
@@ -164,6 +164,8 @@ int rdn_options_copy(void *ret, const void *given, uint32_t flags, const char *n
 int rdn_engine_alive(const struct redan_engine *, redan_error *);
 /* Frees one rule set or more that nobody runs: retired ones, then the oldest kept for going back. False: there is none. */
 bool rdn_engine_make_room(void *engine);
+/* What batches need of a program that is about to be bound to a lane. The caller holds the lock: code memory that is full stays so. */
+int  rdn_engine_batches(struct rdn_program *, redan_error *);
 /* jit_host.c */
 int  rdn_engine_jit_open(struct redan_engine *, const redan_jit_options *, redan_error *);
 void rdn_engine_jit_close(struct redan_engine *);        /* also after a failed open */

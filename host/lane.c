@@ -3,6 +3,7 @@
 #include "host/host.h"
 #include "base/fault.h"
 #include "base/hash.h"
+#include "jit/jit.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,11 +91,13 @@ static int open_lane(struct redan_engine *e, const redan_lane_options *o, struct
 
 int redan_lane_open(redan_engine *e, const redan_lane_options *opt, redan_lane **ret, redan_error *reterr) {
     redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
-    int rc = rdn_options_copy(&o, opt, REDAN_LANE_MAY_WAIT, "redan_lane_options", reterr);
+    int rc = rdn_options_copy(&o, opt, REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES, "redan_lane_options", reterr);
     if (rc < 0)
         return rc;
     if ((rc = rdn_engine_alive(e, reterr)) < 0)
         return rc;
+    if (o.flags & REDAN_LANE_BATCHES)
+        rdn_jit_want_batches(e->jit);
     pthread_mutex_lock(&e->lock);
     rc = open_lane(e, &o, ret, reterr);
     pthread_mutex_unlock(&e->lock);

@@ -56,6 +56,10 @@ int  rdn_program_open_in(struct rdn_jit *, const struct rdn_ir *, const char *ba
 struct rdn_sampled;
 int  rdn_program_open_sampled(struct rdn_jit *, const struct rdn_ir *, const char *backend, const struct rdn_sampled *, const struct rdn_mem *,
                               struct rdn_program **ret, redan_error *);
+/* Makes what batches need, where the program was opened without; frames opened from then on have batches. It takes as long as the program
+ * did, so only whoever is given batches asks for it. NOMEM; whatever else is in the way becomes the note, and there are none. Frames may
+ * be at work meanwhile; otherwise one thread at a time. [setup] */
+int  rdn_program_batches(struct rdn_program *, redan_error *);
 struct rdn_program *rdn_program_ref(struct rdn_program *);   /* one user more; each closes it */
 void rdn_program_close(struct rdn_program *);
 void rdn_program_adopt(const struct rdn_program *);      /* each thread, before it judges with it for the first time. [hot] */

@@ -26,6 +26,7 @@ struct rdn_program {
     const struct rdn_batch_impl *batches;                /* NULL: none; then there is no rest and no batch */
     void *rest, *batch;                                  /* rules that batches leave; what `batches` keeps */
     bool must_sync;                                      /* see struct rdn_code */
+    bool asked_batches;                                  /* what can be made for them is made */
     struct rdn_program_info info;
 };
 

@@ -9,6 +9,7 @@
 struct rdn_jit {
     struct rdn_mem mem;
     struct rdn_jit_options opt;
+    bool wants_batches;
     pthread_mutex_t lock;                                /* what follows */
     struct rdn_code_arena *arena;
     struct rdn_jit_counts counts;
@@ -20,6 +21,7 @@ int rdn_jit_open(const struct rdn_jit_options *opt, const struct rdn_mem *mem, s
         return rdn_fail(reterr, NOMEM, "", "no memory for the compiler's state");
     j->mem = *mem;
     j->opt = *opt;
+    j->wants_batches = opt->batch != RDN_JIT_BATCH_AUTO;
     pthread_mutex_init(&j->lock, NULL);
     *ret = j;
     return 0;
@@ -35,6 +37,8 @@ void rdn_jit_close(struct rdn_jit *j) {
 }
 
 enum rdn_jit_batch rdn_batch_how = RDN_JIT_BATCH_AUTO;
+void rdn_jit_want_batches(struct rdn_jit *j) { __atomic_store_n(&j->wants_batches, true, __ATOMIC_RELAXED); }
+bool rdn_jit_wants_batches(const struct rdn_jit *j) { return !j || __atomic_load_n(&j->wants_batches, __ATOMIC_RELAXED); }
 enum rdn_jit_batch rdn_jit_batch(const struct rdn_jit *j) { return j ? j->opt.batch : rdn_batch_how; }
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *j) { return j ? j->opt.selfcheck_us : rdn_selfcheck_us; }
 

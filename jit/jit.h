@@ -34,6 +34,7 @@ int  rdn_jit_open(const struct rdn_jit_options *, const struct rdn_mem *, struct
 void rdn_jit_close(struct rdn_jit *);
 extern enum rdn_jit_batch rdn_batch_how;                 /* of programs without a jit; for tests */
 void rdn_jit_counts(struct rdn_jit *, struct rdn_jit_counts *ret);
+void rdn_jit_want_batches(struct rdn_jit *);             /* from now on; wanted from the start when .batch names how. [any] */
 
 /* ---- for jit/; each takes NULL ---- */
 struct rdn_code_arena;
@@ -44,6 +45,7 @@ int  rdn_jit_put(struct rdn_jit *, struct rdn_code_arena *, const void *code, si
 void rdn_jit_unit(struct rdn_jit *, int one);            /* a rule set more (1) or less (-1) that has machine code */
 uint32_t rdn_jit_selfcheck_us(const struct rdn_jit *);
 enum rdn_jit_batch rdn_jit_batch(const struct rdn_jit *);
+bool rdn_jit_wants_batches(const struct rdn_jit *);      /* new programs have them from the start; NULL: true */
 void rdn_jit_compiled(struct rdn_jit *, int64_t ns, const char *note);                  /* note: why it fell back, or "" */
 void rdn_jit_selfcheck_failed(struct rdn_jit *);
 bool rdn_jit_wants_names(const struct rdn_jit *);

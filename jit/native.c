@@ -21,11 +21,14 @@ static uint32_t check_us(const struct rdn_program *p) {
     uint64_t us = rdn_jit_selfcheck_us(p->jit), made = p->info.plan_us + p->info.emit_us;
     return (uint32_t)(us && made < 1000 ? us * made / 1000 + 1 : us);
 }
-static int check(struct rdn_program *p, redan_error *reterr) {
-    int rc = rdn_selfcheck(p, check_us(p), reterr);
+static int counted(struct rdn_program *p, int rc) {
     if (rc == REDAN_E_NOSUP)
         rdn_jit_selfcheck_failed(p->jit);
     return rc;
+}
+static int check(struct rdn_program *p, redan_error *reterr) { return counted(p, rdn_selfcheck(p, check_us(p), reterr)); }
+static int check_batches(struct rdn_program *p, redan_error *reterr) {
+    return rdn_jit_selfcheck_us(p->jit) ? counted(p, rdn_selfcheck_batches(p, reterr)) : 0;
 }
 /* As jit.batch says. */
 static const struct rdn_batch_impl *chosen(const struct rdn_program *p) {
@@ -49,32 +52,50 @@ int rdn_native_batch_available(const struct rdn_jit *j, redan_error *reterr) {
     return rdn_fail(reterr, NOSUP, "R2106", "built without x64v");
 #endif
 }
-int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
-    int rc = open_unit(p, reterr);
-    p->batches = rc ? NULL : chosen(p);
-    rc = rc || !p->batches ? rc : p->batches->build(p, reterr);
-    return rc ? rc : check(p, reterr);
-}
-void rdn_native_close(struct rdn_program *p) {
+static void close_batches(struct rdn_program *p) {
+    struct rdn_unit *u = p->x;
     if (p->batches)
         p->batches->close(p);
     p->batches = NULL;
+    for (uint32_t e = 0; p->rest && e < p->ir->nevents; e++)
+        u->events[e].rest = NULL;
     rdn_unit_close(p->rest);
+    p->rest = NULL;
+}
+static int build_batches(struct rdn_program *p, redan_error *reterr) {
+    p->asked_batches = true;
+    p->batches = chosen(p);
+    return p->batches ? p->batches->build(p, reterr) : 0;
+}
+int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
+    int rc = open_unit(p, reterr);
+    rc = rc || !rdn_jit_wants_batches(p->jit) ? rc : build_batches(p, reterr);
+    return rc ? rc : check(p, reterr);
+}
+int rdn_native_batches(struct rdn_program *p, redan_error *reterr) {
+    int rc = build_batches(p, reterr);
+    rc = rc || !p->batches ? rc : check_batches(p, reterr);
+    if (rc)
+        close_batches(p);
+    return rc;
+}
+void rdn_native_close(struct rdn_program *p) {
+    close_batches(p);
     rdn_unit_close(p->x);
-    p->x = p->rest = NULL;
+    p->x = NULL;
 }
 int rdn_native_frame_open(struct rdn_frame *f, redan_error *reterr) {
     int rc = rdn_run_open(f, f->prog->x, reterr);
     return rc || !f->prog->batches ? rc : f->prog->batches->frame_open(f, reterr);
 }
 void rdn_native_frame_close(struct rdn_frame *f) {
-    if (f->prog->batches)
+    if (f->batch)
         f->prog->batches->frame_close(f);
     rdn_run_close(f);
 }
 void rdn_native_params(struct rdn_frame *f) {
     rdn_run_params(f);
-    if (f->prog->batches)
+    if (f->batch)                                        /* of this frame: the program may have got them after it was opened */
         f->prog->batches->params_changed(f);
 }
 
@@ -115,7 +136,8 @@ int rdn_native_rest(struct rdn_program *p, const uint64_t *const *masks, redan_e
     p->info.code_bytes += (uint32_t)rest->code.bytes;
     p->info.plan_us += rest->plan_us;
     p->info.emit_us += rest->emit_us;
-    p->must_sync |= rest->code.must_sync;
+    if (rest->code.must_sync)                            /* lanes at work read it: no store that changes nothing */
+        p->must_sync = true;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 /* Entries of every executor with a unit: plans, code by impl->emitter, batches by impl->batches or jit.batch, the self-check. */
 int  rdn_native_build(struct rdn_program *, redan_error *);
+int  rdn_native_batches(struct rdn_program *, redan_error *);    /* of a program that has none yet; after a failure there are none */
 void rdn_native_close(struct rdn_program *);
 int  rdn_native_frame_open(struct rdn_frame *, redan_error *);
 void rdn_native_frame_close(struct rdn_frame *);

@@ -51,6 +51,11 @@ static int use_named(struct rdn_program *p, const char *name, redan_error *reter
     return use(p, executors[at].impl, reterr);
 }
 
+static void note(struct rdn_program *p, const redan_error *e) {
+    if (!p->info.note[0])
+        snprintf(p->info.note, sizeof p->info.note, "%s%s%.140s", e->id, e->id[0] ? " " : "", e->text);
+}
+
 /* The first reason why a better executor is not in use becomes the note. */
 static int use_best(struct rdn_program *p, redan_error *reterr) {
     for (size_t i = 0; i < NEXECUTORS; i++) {
@@ -65,8 +70,7 @@ static int use_best(struct rdn_program *p, redan_error *reterr) {
                 *reterr = e;
             return rc;
         }
-        if (!p->info.note[0])
-            snprintf(p->info.note, sizeof p->info.note, "%s%s%.140s", e.id, e.id[0] ? " " : "", e.text);
+        note(p, &e);
     }
     return rdn_fail(reterr, NOSUP, "R2106", "no executor can run here");
 }
@@ -104,6 +108,17 @@ int rdn_program_open_in(struct rdn_jit *jit, const struct rdn_ir *ir, const char
 }
 int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct rdn_mem *mem, struct rdn_program **ret, redan_error *reterr) {
     return rdn_program_open_in(NULL, ir, backend, mem, ret, reterr);
+}
+
+int rdn_program_batches(struct rdn_program *p, redan_error *reterr) {
+    redan_error e;
+    int rc = p->impl->rules_rest && !p->asked_batches ? rdn_native_batches(p, &e) : 0;
+    if (rc && rc != REDAN_E_NOMEM)
+        note(p, &e);
+    else if (rc && reterr)
+        *reterr = e;
+    p->asked_batches = rc != REDAN_E_NOMEM;
+    return rc == REDAN_E_NOMEM ? rc : 0;
 }
 
 void rdn_program_adopt(const struct rdn_program *p) {

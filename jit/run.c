@@ -98,7 +98,7 @@ void rdn_run_params(struct rdn_frame *f) {
     for (uint32_t e = 0; e < r->unit->ir->nevents; e++) {
         const struct rdn_unit_event *ev = &r->unit->events[e];
         put_params(f, ev->plan, r->blocks[e].p);
-        if (ev->rest)
+        if (r->rests[e].p)                               /* of this frame */
             put_params(f, ev->rest->plan, r->rests[e].p);
     }
 }

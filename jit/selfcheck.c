@@ -267,39 +267,41 @@ static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
     return 0;
 }
 
-int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
+/* budget_us 0: batches alone. */
+static int check_with(struct rdn_program *p, uint32_t budget_us, struct rdn_arena *a, struct rdn_frame *volatile *kept, redan_error *reterr) {
     static const struct rdn_helpers helpers = {.wread = wread, .tread = tread, .inlist = inlist, .incal = incal, .call = call};
+    struct check *k = rdn_new(a, struct check);
+    uint32_t most = 16;
+    for (uint32_t e = 0; e < p->ir->nevents; e++)
+        most = p->ir->events[e].size > most ? p->ir->events[e].size : most;
+    struct rdn_cell *params = rdn_new_n(a, struct rdn_cell, p->ir->nparams + 1);
+    for (uint32_t i = 0; i < p->ir->nparams; i++)
+        params[i] = p->ir->params[i].val;
+    k->prog = p;
+    k->ir = p->ir;
+    k->event = rdn_arena_alloc(a, most);
+    int rc = rdn_frame_open(p, &helpers, k, params, p->mem, &k->frame, reterr);
+    if (rc)
+        return rc;
+    *kept = k->frame;
+    rc = budget_us ? check_all(k, budget_us, reterr) : 0;
+    return rc ? rc : check_batches(k, a, reterr);
+}
+static int check(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
     struct rdn_arena a;
+    struct rdn_frame *volatile kept = NULL;
     jmp_buf oom;
-    int64_t t0 = rdn_mono_ns();
-    if (!budget_us)
-        return 0;
     rdn_arena_init(&a, p->mem);
     a.oom = &oom;
-    struct check *volatile kept = NULL;
-    int rc;
-    if (setjmp(oom)) {
-        rc = rdn_fail(reterr, NOMEM, "", "self-check");
-    } else {
-        struct check *k = kept = rdn_new(&a, struct check);
-        uint32_t most = 16;
-        for (uint32_t e = 0; e < p->ir->nevents; e++)
-            most = p->ir->events[e].size > most ? p->ir->events[e].size : most;
-        struct rdn_cell *params = rdn_new_n(&a, struct rdn_cell, p->ir->nparams + 1);
-        for (uint32_t i = 0; i < p->ir->nparams; i++)
-            params[i] = p->ir->params[i].val;
-        k->prog = p;
-        k->ir = p->ir;
-        k->event = rdn_arena_alloc(&a, most);
-        rc = rdn_frame_open(p, &helpers, k, params, p->mem, &k->frame, reterr);
-        if (!rc)
-            rc = check_all(k, budget_us, reterr);
-        if (!rc)
-            rc = check_batches(k, &a, reterr);
-    }
-    if (kept)
-        rdn_frame_close(kept->frame);
+    int rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "self-check") : check_with(p, budget_us, &a, &kept, reterr);
+    rdn_frame_close(kept);
     rdn_arena_fini(&a);
+    return rc;
+}
+int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
+    int64_t t0 = rdn_mono_ns();
+    int rc = budget_us ? check(p, budget_us, reterr) : 0;
     p->info.selfcheck_us = (uint32_t)((rdn_mono_ns() - t0) / 1000);
     return rc;
 }
+int rdn_selfcheck_batches(struct rdn_program *p, redan_error *reterr) { return check(p, 0, reterr); }

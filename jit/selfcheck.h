@@ -10,4 +10,5 @@
 
 extern uint32_t rdn_selfcheck_us;                        /* budget of a compilation, 500; 0: none (tests that compare by themselves) */
 int rdn_selfcheck(struct rdn_program *, uint32_t budget_us, redan_error *);   /* the program's executor is native and built */
+int rdn_selfcheck_batches(struct rdn_program *, redan_error *);               /* its batches alone */
 #endif

@@ -155,7 +155,8 @@ static int open_unit(struct rdn_program *p, redan_error *reterr) {
         u->arena.oom = NULL;
     }
     rdn_arena_fini(&tmp);
-    p->must_sync |= u->code.must_sync;
+    if (u->code.must_sync)                               /* lanes at work read it: no store that changes nothing */
+        p->must_sync = true;
     p->info.code_bytes += (uint32_t)u->code.bytes;
     p->info.emit_us += (uint32_t)((rdn_mono_ns() - t0) / 1000);
     return rc;

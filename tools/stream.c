@@ -10,7 +10,7 @@ bool stream_open(struct stream *s, redan_engine *e, uint32_t n) {
         redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
         redan_error err = { 0 };
         o.index = s->nlanes;
-        o.flags = REDAN_LANE_MAY_WAIT;
+        o.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
         if (redan_lane_open(e, &o, &s->lanes[s->nlanes], &err) < 0) {
             print_error(&err);
             return false;

@@ -187,11 +187,12 @@ typedef struct redan_jit_stats {
 REDAN_API int redan_jit_stats_read(redan_engine *, redan_jit_stats *ret);
 
 typedef struct redan_lane_options {
-  uint32_t size, flags;                               /* REDAN_LANE_MAY_WAIT */
+  uint32_t size, flags;                               /* REDAN_LANE_* */
   uint32_t index;                                     /* 0 ... lanes - 1; each open once */
 } redan_lane_options;
 #define REDAN_LANE_OPTIONS_INIT { sizeof(redan_lane_options), 0, 0 }
 #define REDAN_LANE_MAY_WAIT 1u                        /* this thread may wait for plugins and kernels */
+#define REDAN_LANE_BATCHES 2u                         /* it will be given batches: rules get code for them, which takes as long again to make */
 REDAN_API int  redan_lane_open(redan_engine *, const redan_lane_options *, redan_lane **ret,
                                redan_error *);        /* [any] */
 REDAN_API void redan_lane_close(redan_lane *);        /* [lane] */
@@ -256,7 +257,7 @@ typedef struct redan_verdict {
  * with *ret_done rows judged, after a row with emits and when the lane's room for codes is used up (returns OK: go on with the
  * rest) or, with INVAL, at a row that is not valid; *ret_done is always written. redan_message and redan_cause speak of the last row judged.
  * redan_eval_columns: the same for rows that are not rows yet: one array a field. The answers are those of redan_eval row by row;
- * eight rows and more are judged several at a time where rules depend on the row alone. */
+ * on lanes opened with REDAN_LANE_BATCHES eight rows and more are judged several at a time where rules depend on the row alone. */
 REDAN_API int redan_eval(redan_lane *, uint32_t event, const void *data, redan_verdict *ret);
 REDAN_API int redan_eval_at(redan_lane *, uint32_t event, const void *data, int64_t now_ns,
                             redan_verdict *ret);

@@ -13,7 +13,7 @@ static PyObject *lane_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
         return ext_closed("engine");
     redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
     o.index = index;
-    o.flags = REDAN_LANE_MAY_WAIT;
+    o.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
     redan_lane *lane;
     redan_error err = { 0 };
     if (redan_lane_open(e->eng, &o, &lane, &err) < 0)

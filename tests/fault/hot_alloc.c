@@ -161,7 +161,7 @@ static void judging_allocates_nothing(void **state) {
         char name[8];
         check(redan_sym(eng, name, (size_t)snprintf(name, sizeof name, "A%u", i), &accounts[i]) == 0, "sym");
     }
-    lane = kit_lane(eng, 0, REDAN_LANE_MAY_WAIT);
+    lane = kit_lane(eng, 0, REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES);
     for (int round = 0; round < 6; round++) {
         /* The swap itself may allocate; adopting it, with all windows, may not: the first event after it adopts. */
         if (round)

@@ -66,7 +66,7 @@ static bool live(struct life *x) {
     o.realloc = book_realloc;
     o.backend = kit_backend;
     o.lanes = 2;
-    lo.flags = REDAN_LANE_MAY_WAIT;
+    lo.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
     if (!step(x, "open", redan_open(&x->eng, &o, NULL)) || !step(x, "event", redan_event(x->eng, "Order", layout_of(ORDER_CANON), &x->order, NULL)) ||
         !step(x, "sym", redan_sym(x->eng, "A", 1, &x->row.account)) || !step(x, "compile", redan_compile(x->eng, "a", first_rules, sizeof first_rules - 1, NULL, &x->a, NULL)) ||
         !step(x, "activate", redan_activate(x->eng, x->a, NULL, &x->generation, NULL)) || !step(x, "lane", redan_lane_open(x->eng, &lo, &x->lane, NULL)) || !judge_some(x, 20))
@@ -97,7 +97,7 @@ static void go_on(struct life *x, uint64_t nth) {
     redan_ruleset *rs = NULL;
     redan_verdict v;
     redan_lane_options lo = REDAN_LANE_OPTIONS_INIT;
-    lo.flags = REDAN_LANE_MAY_WAIT;
+    lo.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
     unsigned long long n = nth;
     if (x->lane && x->generation) {                      /* the rules that were active still are */
         x->row.ts++;

@@ -117,7 +117,7 @@ __attribute__((unused)) static void kit_start(struct kit *k, const char *text) {
     k->rs = kit_compile(k->eng, text);
     kit_activate(k->eng, k->rs);
     k->order = kit_bind(k->eng);
-    k->lane = kit_lane(k->eng, 0, 0);
+    k->lane = kit_lane(k->eng, 0, REDAN_LANE_BATCHES);
     check(redan_sym(k->eng, "ACME", 4, &k->row.account) == 0, "sym");
 }
 

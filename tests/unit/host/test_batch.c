@@ -230,6 +230,37 @@ static void ahead_is_used(void **state) {
     kit_stop(&k);
 }
 
+/* A lane that is opened for batches while another judges by the same rules: that one goes on without, and both answer the same. */
+static void asked_for_late(void **state) {
+    (void)state;
+    kit_backend = "auto";
+    for each(i, sets) {
+        redan_engine *e = kit_engine(2, NULL);
+        redan_ruleset *rs = kit_compile(e, sets[i].text);
+        kit_activate(e, rs);
+        uint32_t order = kit_bind(e), acme = 0, more;
+        check(redan_sym(e, "ACME", 4, &acme) == 0 && redan_sym(e, "B", 1, &more) == 0 && redan_sym(e, "C", 1, &more) == 0, "sym");
+        redan_lane *plain = kit_lane(e, 0, 0);
+        check(!rdn_exec_batch_rules(plain->b->prog, 0), "set %zu: batches nobody asked for", i);
+        fill(rows, acme);
+        redan_verdict v;
+        check(redan_eval(plain, order, &rows[0], &v) == 0, "set %zu", i);
+        redan_lane *many = kit_lane(e, 1, REDAN_LANE_BATCHES);
+        check(!plain->b->ahead.mask[0] && many->b->ahead.mask[0] == rdn_exec_batch_rules(many->b->prog, 0), "set %zu", i);
+        for (size_t at = 0, done; at < N; at += done) {
+            check(redan_eval_batch(many, order, rows + at, sizeof *rows, N - at, out, &done) == 0 && done > 0, "set %zu", i);
+            for (size_t k = 0; k < done; k++) {
+                check(at + k == 0 || redan_eval(plain, order, &rows[at + k], &v) == 0, "set %zu", i);
+                check(at + k == 0 || (v.verdict == out[k].verdict && v.ncodes == out[k].ncodes), "set %zu, row %zu", i, at + k);
+            }
+        }
+        redan_lane_close(plain);
+        redan_lane_close(many);
+        redan_release(rs);
+        redan_close(e);
+    }
+}
+
 static void invalid_columns(void **state) {
     (void)state;
     struct kit k;
@@ -256,6 +287,6 @@ static void invalid_columns(void **state) {
 }
 
 int main(void) {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_one_by_one), cmocka_unit_test(ahead_is_used), cmocka_unit_test(invalid_columns)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_one_by_one), cmocka_unit_test(ahead_is_used), cmocka_unit_test(asked_for_late), cmocka_unit_test(invalid_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
