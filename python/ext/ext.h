@@ -3,7 +3,7 @@
  *
  *   ext_module.c  the module, its exception      ext_engine.c  engine and rule sets     ext_layout.c  what a rule set declares
  *   ext_lane.c    one event at a time            ext_batch.c   arrays and columns       ext_value.c   values to Python
- *   ext_worker.c  a zygote and workers without an engine
+ *   ext_worker.c  a zygote and workers without an engine      ext_pack.c    a plugin's manifest
  *
  * Limited API of CPython 3.11: one library for 3.11 and everything later. Objects own what redan.h hands out; closing an
  * engine closes its lanes and rule sets first, so the order in which Python frees them does not matter.
@@ -81,6 +81,8 @@ PyObject *ext_decimal(rdn_i128, unsigned scale);
 /* ext_layout.c */
 PyObject *ext_rules_declared(PyObject *self, PyObject *none);
 PyObject *ext_rules_row(PyObject *self, PyObject *line);
+/* ext_pack.c */
+PyObject *ext_pack(PyObject *self, PyObject *path);
 /* ext_batch.c */
 PyObject *ext_lane_batch(PyObject *self, PyObject *args);
 PyObject *ext_lane_columns(PyObject *self, PyObject *args);

@@ -108,6 +108,7 @@ static PyObject *strerror_text(PyObject *self, PyObject *arg) {
 static PyMethodDef methods[] = {
     { "version", version, METH_NOARGS, "Version of the engine inside." },
     { "code_text", code_text, METH_O, "What a code means (E0401, R3007), or None." },
+    { "pack", ext_pack, METH_O, "A plugin's manifest: a folder, a bundle or a .py file." },
     { "strerror", strerror_text, METH_O, "The text of a negative REDAN_E code." },
     { 0 },
 };

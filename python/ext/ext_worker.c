@@ -5,10 +5,11 @@
  * Arguments come as columns in the form they have in the request page, width bytes a row; so do answers. */
 #include "python/ext/ext.h"
 
-enum { ROWS = RDN_PLUGIN_ROWS, PARAMS = 16, TEXT_MAX = 256 };
+enum { ROWS = RDN_PLUGIN_ROWS, PARAMS = 16, FUNCTIONS = 16 };
 
 struct ext_workers { PyObject_HEAD struct rdn_plugins *ps; struct ext_log log; };
-struct ext_worker { PyObject_HEAD struct ext_workers *owner; struct rdn_plugin *p; uint32_t nparams; uint8_t kind[PARAMS], ret_kind; uint32_t width[PARAMS], ret_width; };
+struct function { uint32_t nparams; uint8_t kind[PARAMS], ret_kind; uint32_t width[PARAMS], ret_width; };
+struct ext_worker { PyObject_HEAD struct ext_workers *owner; struct rdn_plugin *p; uint32_t nfns; struct function fns[FUNCTIONS]; };
 
 static PyObject *workers_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = { "program", "minor", "site", "seed", NULL };
@@ -112,7 +113,7 @@ static bool type_of(struct rdn_arena *a, PyObject *tuple, struct rdn_wire_type *
     return (ret->event = arena_text(a, event)) && names_of(a, names, ret) && fields_of(a, fields, ret);
 }
 
-static bool params_of(struct rdn_arena *a, PyObject *tuple, struct rdn_plugin_spec *s) {
+static bool params_of(struct rdn_arena *a, PyObject *tuple, struct rdn_function_spec *s) {
     Py_ssize_t n = PyTuple_Size(tuple);
     struct rdn_wire_param *p = rdn_new_n(a, struct rdn_wire_param, (size_t)n + 1);
     if (!p)
@@ -126,6 +127,27 @@ static bool params_of(struct rdn_arena *a, PyObject *tuple, struct rdn_plugin_sp
     }
     s->params = p;
     s->nparams = (uint32_t)n;
+    return ok;
+}
+
+/* ((name, params, ret, deadline_ns), …) */
+static bool functions_of(struct rdn_arena *a, PyObject *tuple, struct rdn_plugin_spec *s) {
+    Py_ssize_t n = PyTuple_Size(tuple);
+    struct rdn_function_spec *f = rdn_new_n(a, struct rdn_function_spec, (size_t)n + 1);
+    if (!f)
+        PyErr_NoMemory();
+    bool ok = f && n >= 1 && n <= FUNCTIONS;
+    if (f && !ok)
+        PyErr_SetString(PyExc_ValueError, "a plugin has 1 to 16 functions");
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *name, *params, *ret;
+        long long deadline;
+        ok = PyArg_ParseTuple(PyTuple_GetItem(tuple, i), "UO!O!L", &name, &PyTuple_Type, &params, &PyTuple_Type, &ret, &deadline) &&
+             (f[i].name = arena_text(a, name)) && params_of(a, params, &f[i]) && type_of(a, ret, &f[i].ret);
+        f[i].deadline_ns = deadline;
+    }
+    s->fns = f;
+    s->nfns = (uint32_t)n;
     return ok;
 }
 
@@ -150,6 +172,16 @@ static uint32_t width_of(const struct rdn_wire_type *t) {
     }
 }
 
+static void remember(struct function *to, const struct rdn_function_spec *f) {
+    to->nparams = f->nparams;
+    for (uint32_t i = 0; i < f->nparams; i++) {
+        to->kind[i] = f->params[i].type.kind;
+        to->width[i] = width_of(&f->params[i].type);
+    }
+    to->ret_kind = f->ret.kind;
+    to->ret_width = width_of(&f->ret);
+}
+
 static struct ext_worker *worker_new(struct ext_workers *w, const struct rdn_plugin_spec *s, struct rdn_plugin *p) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(ext_worker_type, Py_tp_alloc);
     struct ext_worker *k = (struct ext_worker *)alloc(ext_worker_type, 0);
@@ -157,31 +189,26 @@ static struct ext_worker *worker_new(struct ext_workers *w, const struct rdn_plu
         return NULL;
     k->owner = (struct ext_workers *)Py_NewRef((PyObject *)w);
     k->p = p;
-    k->nparams = s->nparams;
-    for (uint32_t i = 0; i < s->nparams; i++) {
-        k->kind[i] = s->params[i].type.kind;
-        k->width[i] = width_of(&s->params[i].type);
-    }
-    k->ret_kind = s->ret.kind;
-    k->ret_width = width_of(&s->ret);
+    k->nfns = s->nfns;
+    for (uint32_t i = 0; i < s->nfns; i++)
+        remember(&k->fns[i], &s->fns[i]);
     return k;
 }
 
-/* open(name, file, params, ret, deadline_ns, time_cap_ns, mem_cap_mib, preload or None) */
+/* open(name, file, functions, time_cap_ns, mem_cap_mib, preload or None) */
 static PyObject *workers_open(PyObject *self, PyObject *args) {
     struct ext_workers *w = (struct ext_workers *)self;
-    struct rdn_plugin_spec s = { 0 };
-    PyObject *params, *ret, *preload, *made = NULL;
-    long long deadline, cap;
+    struct rdn_plugin_spec s = { .untested = true };      /* golden rows are a test of their own */
+    PyObject *functions, *preload, *made = NULL;
+    long long cap;
     unsigned mem;
-    if (!PyArg_ParseTuple(args, "ssO!O!LLIO", &s.name, &s.file, &PyTuple_Type, &params, &PyTuple_Type, &ret, &deadline, &cap, &mem, &preload))
+    if (!PyArg_ParseTuple(args, "ssO!LIO", &s.name, &s.file, &PyTuple_Type, &functions, &cap, &mem, &preload))
         return NULL;
     struct rdn_arena a;
     rdn_arena_init(&a, &rdn_libc_mem);
-    s.deadline_ns = deadline;
     s.time_cap_ns = cap;
     s.mem_cap_mib = mem;
-    if (params_of(&a, params, &s) && type_of(&a, ret, &s.ret) && preload_of(&a, preload, &s)) {
+    if (functions_of(&a, functions, &s) && preload_of(&a, preload, &s)) {
         redan_error err = { 0 };
         struct rdn_plugin *p;
         int rc;
@@ -197,7 +224,7 @@ static PyObject *workers_open(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef workers_methods[] = {
-    { "open", workers_open, METH_VARARGS, "open(name, file, params, ret, deadline_ns, time_cap_ns, mem_cap_mib, preload) -> Worker" },
+    { "open", workers_open, METH_VARARGS, "open(name, file, functions, time_cap_ns, mem_cap_mib, preload) -> Worker" },
     { "drain", workers_drain, METH_NOARGS, "drain() -> [(level, line)]" },
     { "tier", workers_tier, METH_NOARGS, "tier() -> str: the isolation that workers get" },
     { 0 },
@@ -232,7 +259,7 @@ static void argument(uint8_t kind, uint32_t width, const uint8_t *from, struct r
     }
 }
 
-static bool take_columns(const struct ext_worker *k, PyObject *columns, uint32_t n, struct call *c) {
+static bool take_columns(const struct function *k, PyObject *columns, uint32_t n, struct call *c) {
     if (PyTuple_Size(columns) != (Py_ssize_t)k->nparams) {
         PyErr_Format(PyExc_ValueError, "%u columns expected, not %zd", (unsigned)k->nparams, PyTuple_Size(columns));
         return false;
@@ -252,7 +279,7 @@ static bool take_columns(const struct ext_worker *k, PyObject *columns, uint32_t
     return true;
 }
 
-static void put_answer(const struct ext_worker *k, const struct rdn_wire_value *v, uint8_t *to) {
+static void put_answer(const struct function *k, const struct rdn_wire_value *v, uint8_t *to) {
     int32_t day = (int32_t)v->i;
     switch (k->ret_kind) {
     case RDN_WIRE_BOOL:
@@ -271,7 +298,7 @@ static void put_answer(const struct ext_worker *k, const struct rdn_wire_value *
     }
 }
 
-static PyObject *answers_of(const struct ext_worker *k, const struct call *c, uint32_t n, enum rdn_outcome worst) {
+static PyObject *answers_of(const struct function *k, const struct call *c, uint32_t n, enum rdn_outcome worst) {
     PyObject *values = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n * k->ret_width);
     if (!values)
         return NULL;
@@ -283,25 +310,29 @@ static PyObject *answers_of(const struct ext_worker *k, const struct call *c, ui
     return Py_BuildValue("(iy#N)", (int)worst, (const char *)c->outs, (Py_ssize_t)n, values);
 }
 
-/* call(columns, rows, now_ns) -> (worst outcome, outcome a row, values) */
+/* call(function, columns, rows, now_ns) -> (worst outcome, outcome a row, values) */
 static PyObject *worker_call(PyObject *self, PyObject *args) {
     struct ext_worker *k = (struct ext_worker *)self;
     PyObject *columns, *r = NULL;
-    unsigned n;
+    unsigned fn, n;
     long long now;
-    if (!PyArg_ParseTuple(args, "O!IL", &PyTuple_Type, &columns, &n, &now))
+    if (!PyArg_ParseTuple(args, "IO!IL", &fn, &PyTuple_Type, &columns, &n, &now))
         return NULL;
-    if (n < 1 || n > ROWS)
-        return PyErr_Format(PyExc_ValueError, "1 to %d rows a call", ROWS);
+    if (fn >= k->nfns)
+        return PyErr_Format(PyExc_ValueError, "the plugin has %u functions", (unsigned)k->nfns);
+    uint32_t most = rdn_plugin_rows_max(k->p, fn);
+    if (n < 1 || n > ROWS || n > most)
+        return PyErr_Format(PyExc_ValueError, "1 to %u rows a call", (unsigned)(most < ROWS ? most : ROWS));
+    const struct function *f = &k->fns[fn];
     struct call *c = calloc(1, sizeof *c);
     if (!c)
         return PyErr_NoMemory();
-    if (take_columns(k, columns, n, c)) {
+    if (take_columns(f, columns, n, c)) {
         enum rdn_outcome worst;
         Py_BEGIN_ALLOW_THREADS
-        worst = rdn_plugin_call_rows(k->p, 0, c->args, k->nparams, n, now, 0, c->out, c->outs);
+        worst = rdn_plugin_call_fn(k->p, fn, 0, c->args, f->nparams, n, now, 0, c->out, c->outs);
         Py_END_ALLOW_THREADS
-        r = answers_of(k, c, n, worst);
+        r = answers_of(f, c, n, worst);
     }
     while (c->nheld)
         PyBuffer_Release(&c->held[--c->nheld]);
@@ -350,6 +381,15 @@ static PyObject *worker_settle(PyObject *self, PyObject *arg) {
     return PyLong_FromLong((long)how);
 }
 
+static PyObject *worker_rows_max(PyObject *self, PyObject *arg) {
+    struct ext_worker *k = (struct ext_worker *)self;
+    unsigned long fn = PyLong_AsUnsignedLong(arg);
+    if (fn >= k->nfns)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "the plugin has %u functions", (unsigned)k->nfns);
+    uint32_t most = rdn_plugin_rows_max(k->p, (uint32_t)fn);
+    return PyLong_FromUnsignedLong(most < ROWS ? most : ROWS);
+}
+
 static void worker_free(PyObject *self) {
     struct ext_worker *k = (struct ext_worker *)self;
     Py_BEGIN_ALLOW_THREADS
@@ -360,7 +400,8 @@ static void worker_free(PyObject *self) {
 }
 
 static PyMethodDef worker_methods[] = {
-    { "call", worker_call, METH_VARARGS, "call(columns, rows, now_ns) -> (outcome, outcomes, values)" },
+    { "call", worker_call, METH_VARARGS, "call(function, columns, rows, now_ns) -> (outcome, outcomes, values)" },
+    { "rows_max", worker_rows_max, METH_O, "rows_max(function) -> int: rows of one call" },
     { "status", worker_status, METH_NOARGS, "status() -> (outcome, error, message, log, peak, load_ns, violations, generation)" },
     { "settle", worker_settle, METH_O, "settle(timeout_ns) -> outcome" },
     { 0 },

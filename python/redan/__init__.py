@@ -193,7 +193,7 @@ def _kind(a: Any) -> _Type | None:
     if isinstance(a, type):
         if a in _PLAIN:
             return _Type(_PLAIN[a], _PLAIN[a])
-        if a.__name__ in _events and _events[a.__name__] is a:
+        if "_redan_fields" in a.__dict__:
             return _Type(a.__name__, "event")
         if issubclass(a, int):                          # an IntEnum for an enum
             members = getattr(a, "__members__", {})
@@ -279,6 +279,25 @@ def _bind(name: str, params: list[tuple[str, tuple[str, str, Any]]], ret: tuple[
         _check(f"parameter '{have}' of {name}", declared, kind)
     _check(f"the answer of {name}", ret, answer)
     return fn, batch
+
+
+def _configure(functions: _t.Iterable[Any], values: dict[str, Any]) -> None:
+    """The manifest's config: values for keyword-only parameters with a default, of the type that they have. They become the defaults, so
+    that a call costs nothing more."""
+    used = set()
+    for f in functions:
+        defaults = dict(f.__kwdefaults__ or {})
+        for name in defaults.keys() & values.keys():
+            want, given = type(defaults[name]), values[name]
+            if want is float and type(given) is int:
+                given = float(given)
+            if type(given) is not want:
+                raise TypeError(f"R4203 config.{name} is {type(given).__name__}, the tunable of {f.__name__} is {want.__name__}")
+            defaults[name] = given
+            used.add(name)
+        f.__kwdefaults__ = defaults or None
+    for name in values.keys() - used:
+        raise LookupError(f"R4203 config.{name} is no tunable of the plugin's functions")
 
 
 def rng() -> Any:

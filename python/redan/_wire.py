@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import _redan
 
-from ._columns import Columns, mantissa
+from ._columns import Columns
 from ._layout import Layout, Type
 
 if TYPE_CHECKING:
@@ -93,15 +93,22 @@ def column(p: Param, value: Any, n: int, syms: Interned) -> "npt.NDArray[Any]":
         if too_long:
             raise TooLong(f"'{too_long[0]}' is longer than {p.type.n} bytes")
     if p.type.base == "enum":
-        value = [int(v) if isinstance(v, enum.IntEnum) else v for v in value]
+        value = np.array([_member(p, v) for v in value])
     one = Columns(Layout.of("", [(p.name, p.type, False)]), syms)
     _, _, _, (col,) = one.take({p.name: np.asarray(value) if p.type.dims else _undressed(value)}, ts=0)
     if len(col) != n:
         raise ValueError(f"'{p.name}' has {len(col)} rows, the others have {n}")
     out: npt.NDArray[Any] = col
-    if p.type.base == "enum" and len(col) and int(col.max()) >= len(p.type.members):
-        raise TooLong(f"{p.name} has {len(p.type.members)} members, there is no {int(col.max())}")
     return out
+
+
+def _member(p: Param, v: Any) -> int:
+    i = p.type.members.index(v) if isinstance(v, str) and v in p.type.members else -1 if isinstance(v, str) else int(v)
+    if isinstance(v, str) and i < 0:
+        raise ValueError(f"'{v}' is not one of {', '.join(p.type.members)}")
+    if not 0 <= i < len(p.type.members):
+        raise TooLong(f"{p.name} has {len(p.type.members)} members, there is no {i}")
+    return i
 
 
 def _undressed(v: Any) -> Any:
@@ -121,7 +128,7 @@ def _event_rows(layout: Layout, value: Any, n: int, syms: Interned) -> "npt.NDAr
                 d[f.name] = _scaled(d[f.name], f.type.scale)
     names = ["ts", *(f.name for f in layout.fields)]
     table = {k: [d.get(k) for d in dicts] for k in names if any(k in d for d in dicts)}
-    table.setdefault("ts", [0] * len(dicts))
+    table["ts"] = [d.get("ts", 0) for d in dicts]
     _, ts, present, fields = Columns(layout, syms).take(table)
     rows = np.zeros(len(dicts), layout.dtype)
     rows["ts"] = ts
@@ -273,18 +280,30 @@ def _text(t: Type, v: Any) -> Answer:
 FORMATS = {"bool": "?", "int": "lq", "float": "d", "dec": "lq", "time": "lq", "dur": "lq", "date": "i"}
 
 
-def answers(t: Type, v: Any, n: int) -> list[Answer] | None:
-    """What a batch function answered for n rows; None: not n values."""
+class WrongLength(Exception):
+    """A batch function answered another number of values than it got rows."""
+
+    def __init__(self, have: int) -> None:
+        super().__init__(have)
+        self.have = have
+
+
+def answers(t: Type, v: Any, n: int) -> tuple[list[Answer], Sequence[Any]]:
+    """What a batch function answered for n rows, and the values one by one (none when a whole array was taken). Raises WrongLength."""
     fits, whole = _buffer(t, v, n)
     if fits:
-        return whole
-    if isinstance(v, (str, bytes)):
-        return None
+        if whole is None:
+            raise WrongLength(len(v))
+        return whole, ()
+    seq: Sequence[Any] = ()
     try:
-        seq = v if isinstance(v, (list, tuple)) else list(v)
+        seq = v if isinstance(v, (list, tuple)) else [] if isinstance(v, (str, bytes)) else list(v)
+        have = 1 if isinstance(v, (str, bytes)) else len(seq)
     except TypeError:
-        return None
-    return [answer(t, x) for x in seq] if len(seq) == n else None
+        have = 1
+    if len(seq) != n:
+        raise WrongLength(have)
+    return [answer(t, x) for x in seq], seq
 
 
 def _buffer(t: Type, v: Any, n: int) -> tuple[bool, list[Answer] | None]:
@@ -317,7 +336,3 @@ def value(t: Type, raw: bytes) -> Any:
     if t.base == "str":
         return raw.rstrip(b"\0").decode()
     return int.from_bytes(raw, "little", signed=True)
-
-
-def decimal_mantissa(x: Any, scale: int) -> int:
-    return x if isinstance(x, int) else mantissa(x, scale)

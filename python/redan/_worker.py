@@ -56,21 +56,8 @@ def modules(texts):
 def configure(functions, text):
     """The manifest's config: values for keyword-only parameters with a default, of the type that they have."""
     import json
-    values = json.loads(text)
-    used = set()
-    for f in functions:
-        defaults = dict(f.__kwdefaults__ or {})
-        for name in defaults.keys() & values.keys():
-            want, given = type(defaults[name]), values[name]
-            if want is float and type(given) is int:
-                given = float(given)
-            if type(given) is not want:
-                raise TypeError(f"R4203 config.{name} is {type(given).__name__}, the tunable of {f.__name__} is {want.__name__}")
-            defaults[name] = given
-            used.add(name)
-        f.__kwdefaults__ = defaults or None
-    for name in values.keys() - used:
-        raise LookupError(f"R4203 config.{name} is no tunable of the plugin's functions")
+    import redan
+    redan._configure(functions, json.loads(text))
 
 
 def _one_thread(after):

@@ -23,13 +23,14 @@ import _redan
 import redan
 
 from . import _author, _wire
-from ._errors import Error, translated
+from ._errors import Error, RuleError, translated
 from ._layout import Layout, Type
 from ._manifest import Manifest
 from ._wire import OUT, Answer, Arguments, Param
 
 __all__ = ["Harness", "Answers", "rows", "batch_equals_scalar", "replay", "record", "can_confine"]
 LOG_BYTES = 4096
+Signature = tuple[list[Param], Type]
 DEADLINE_MS = 50
 
 
@@ -81,11 +82,12 @@ def _registry(functions: dict[str, Any], events: dict[str, type], state: dict[st
 class _Plugin:
     """The author's file, loaded into this process with a registry of its own."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, config: dict[str, Any]) -> None:
         self.manifest = manifest
         with _registry({}, {}, {}), manifest.importable(), _knowing(manifest, 0, 1):
             _load(manifest.entry)
             self.functions, self.events, self.state = redan._functions.copy(), redan._events.copy(), redan._state.copy()
+        redan._configure([f for f, _ in self.functions.values()], config)
 
     def signature(self, name: str) -> tuple[list[Param], Type]:
         if name not in self.functions:
@@ -157,25 +159,25 @@ def _said(e: BaseException, file: str) -> str:
     """As the host writes it: ZeroDivisionError: division by zero (score.py:12 in score)."""
     frames = [f for f in traceback.extract_tb(e.__traceback__) if pathlib.Path(f.filename).name == file]
     place = f" ({file}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""
-    return f"{type(e).__name__}: {e}{place}"
+    return type(e).__name__ + (f": {e}" if str(e) else "") + place
 
 
 class _Here:
-    """The function in this process."""
+    """The functions in this process."""
 
-    def __init__(self, plugin: _Plugin, name: str, ret: Type, config: dict[str, Any], deadline_ms: float | None) -> None:
-        (self.fn, self.batch), self.ret, self.file = plugin.functions[name], ret, plugin.manifest.entry.name
-        names = self.fn.__kwdefaults__ or {}
-        self.config = {k: v for k, v in config.items() if k in names}
-        self.deadline_ms = deadline_ms
-        self.manifest = plugin.manifest
+    def __init__(self, plugin: _Plugin, deadline_ms: float | None, seed: int) -> None:
+        self.plugin, self.file, self.deadline_ms, self.seed = plugin, plugin.manifest.entry.name, deadline_ms, seed
 
-    def call(self, params: Sequence[Param], columns: Sequence[Any], n: int, now_ns: int, seed: int) -> tuple[list[Answer], str, str]:
+    def rows_max(self, name: str) -> int:
+        return _wire.MAX_ROWS
+
+    def call(self, name: str, signature: Signature, columns: Sequence[Any], n: int, now_ns: int) -> tuple[list[Answer], str, str]:
+        (fn, batch), (params, ret) = self.plugin.functions[name], signature
         args, log = Arguments(params, columns), io.StringIO()
         self.error = ""
         try:
-            with _knowing(self.manifest, now_ns, seed), contextlib.redirect_stdout(log), contextlib.redirect_stderr(log), _stopped_after(self.deadline_ms):
-                out = self._batch(args, n) if self.batch else self._rows(args, n)
+            with _knowing(self.plugin.manifest, now_ns, self.seed), contextlib.redirect_stdout(log), contextlib.redirect_stderr(log), _stopped_after(self.deadline_ms):
+                out = self._batch(fn, ret, args, n) if batch else self._rows(fn, ret, args, n)
         except redan.PluginTimeout as e:
             out = self._all("timeout", n, e)
         except MemoryError as e:
@@ -189,28 +191,33 @@ class _Here:
         self.error = _said(e, self.file)
         return [Answer(OUT[outcome]) for _ in range(n)]
 
-    def _batch(self, args: Arguments, n: int) -> list[Answer]:
+    def _batch(self, fn: Any, ret: Type, args: Arguments, n: int) -> list[Answer]:
         try:
-            v = self.fn(*args.batch(), **self.config)
-            out = _wire.answers(self.ret, v, n)
+            v = fn(*args.batch())
+            out, each = _wire.answers(ret, v, n)
+        except _wire.WrongLength as e:
+            self.error = f"TypeError: {fn.__name__} returned {e.have} values for {n} rows ({_type_name(v)[:60]})"
+            return [Answer(_wire.BAD_VALUE) for _ in range(n)]
         except (Exception, SystemExit) as e:
             if isinstance(e, MemoryError):
                 raise
             return self._all("exception", n, e)
-        if out is None:
-            self.error = f"TypeError: {self.fn.__name__} returned {_length(v)} values for {n} rows ({type(v).__name__})"
-            return [Answer(_wire.BAD_VALUE) for _ in range(n)]
+        for i, x in enumerate(each):
+            self._bad(fn, ret, out[i], x, i)
         return out
 
-    def _rows(self, args: Arguments, n: int) -> list[Answer]:
+    def _bad(self, fn: Any, ret: Type, a: Answer, v: Any, row: int) -> None:
+        if a.outcome == _wire.BAD_VALUE:
+            what = "text of the declared length" if ret.base == "str" else "a value of the declared type"
+            self.error = f"TypeError: {fn.__name__} returned {_type_name(v)[:80]} in row {row}, expected {what}"
+
+    def _rows(self, fn: Any, ret: Type, args: Arguments, n: int) -> list[Answer]:
         out = []
         for i in range(n):
             try:
-                v = self.fn(*args.row(i), **self.config)
-                out.append(_wire.answer(self.ret, v))
-                if out[-1].outcome == _wire.BAD_VALUE:
-                    what = "text of the declared length" if self.ret.base == "str" else "a value of the declared type"
-                    self.error = f"TypeError: {self.fn.__name__} returned {type(v).__name__} in row {i}, expected {what}"
+                v = fn(*args.row(i))
+                out.append(_wire.answer(ret, v))
+                self._bad(fn, ret, out[-1], v, i)
             except (Exception, SystemExit) as e:
                 if isinstance(e, MemoryError):
                     raise
@@ -219,22 +226,27 @@ class _Here:
         return out
 
 
-def _length(v: Any) -> int:
-    return len(v) if hasattr(v, "__len__") and not isinstance(v, (str, bytes)) else 1
+def _type_name(v: Any) -> str:
+    """tp_name: types written in C have their module in it."""
+    t = type(v)
+    heap = t.__flags__ & 1 << 9
+    return t.__name__ if heap or t.__module__ == "builtins" else f"{t.__module__}.{t.__name__}"
 
 
 class _Confined:
     """The function in a worker: another process without files, network, threads; with deadline and memory cap."""
     zygotes: dict[tuple[str, ...], _redan.Workers] = {}  # by program and preloaded modules: all plugins of this process share them
 
-    def __init__(self, manifest: Manifest, name: str, params: Sequence[Param], ret: Type, deadline_ms: float | None, preload: Sequence[str] | None) -> None:
-        manifest.confinable()
+    def __init__(self, manifest: Manifest, signatures: Mapping[str, Signature], deadline_ms: float | None, preload: Sequence[str] | None) -> None:
         self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload)
-        raw = tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params)
         ms = deadline_ms or manifest.time_cap_ms or DEADLINE_MS
-        self.worker = translated(self.zygote.open)(name, str(manifest.entry), raw, _wire.raw_type(ret, None), int(ms * 1e6),
-                                                   int((manifest.time_cap_ms or max(ms, DEADLINE_MS)) * 1e6), manifest.mem_cap_mib, modules)
-        self.ret = ret
+        self.names = list(signatures)
+        raw = tuple((name, tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params), _wire.raw_type(ret, None), int(ms * 1e6))
+                    for name, (params, ret) in signatures.items())
+        self.worker = translated(self.zygote.open)(manifest.entry.stem, str(manifest.path), raw, int(max(ms, DEADLINE_MS) * 1e6), manifest.mem_cap_mib, modules)
+
+    def rows_max(self, name: str) -> int:
+        return self.worker.rows_max(self.names.index(name))
 
     @classmethod
     def zygote_for(cls, preload: Sequence[str]) -> tuple[_redan.Workers, tuple[str, ...]]:
@@ -247,17 +259,16 @@ class _Confined:
             cls.zygotes[key] = translated(_redan.Workers)(str(w.program), w.minor, w.site)
         return cls.zygotes[key], modules
 
-    def call(self, params: Sequence[Param], columns: Sequence[Any], n: int, now_ns: int, seed: int) -> tuple[list[Answer], str, str]:
-        flat = tuple(c.tobytes() for c in columns)
+    def call(self, name: str, signature: Signature, columns: Sequence[Any], n: int, now_ns: int) -> tuple[list[Answer], str, str]:
+        flat, size = tuple(c.tobytes() for c in columns), signature[1].size
         for _ in range(100):                            # a worker that is being replaced is back in milliseconds
-            _, outs, values = self.worker.call(flat, n, now_ns)
+            _, outs, values = self.worker.call(self.names.index(name), flat, n, now_ns)
             if set(outs) != {OUT["not_ready"]}:
                 break
             self.worker.settle(20_000_000)
         last = self.worker.settle(200_000_000) if max(outs) > _wire.UNDEFINED else 0
         if last and set(outs) == {OUT["timeout"]}:      # it may still become `killed`
             outs = bytes([last]) * n
-        size = self.ret.size
         answers = [Answer(o, values[i * size:(i + 1) * size]) for i, o in enumerate(outs)]
         status = self.worker.status()
         return answers, status[1] if max(outs) > _wire.UNDEFINED else "", status[3]
@@ -293,16 +304,23 @@ class Harness:
         self.config = {**self.manifest.config, **(config or {})}
         self.record, self.preload = record, preload
         self._syms = _wire.Interned()
-        self._plugin = _Plugin(self.manifest)
-        self._declared = _of_rules(rules) if rules is not None else {}
-        self._made: dict[str, _Here | _Confined] = {}
+        self._plugin = _Plugin(self.manifest, self.config)
+        given = rules if rules is not None else self.manifest.rules
+        self._declared = _of_rules(pathlib.Path(given)) if given else _of_signatures(self.manifest)
+        self._made: _Here | _Confined | None = None
+        self._signatures: dict[str, Signature] = {}
 
     @property
     def functions(self) -> tuple[str, ...]:
         return tuple(self._plugin.functions)
 
-    def signature(self, name: str) -> tuple[list[Param], Type]:
+    def signature(self, name: str) -> Signature:
         """Parameters and answer; of the rules if there are some, compared with the plugin's."""
+        if name not in self._signatures:
+            self._signatures[name] = self._signature(name)
+        return self._signatures[name]
+
+    def _signature(self, name: str) -> Signature:
         mine = self._plugin.signature(name)
         if name not in self._declared:
             return mine
@@ -330,16 +348,20 @@ class Harness:
     def call_columns(self, name: str, cols: Sequence[Any], n: int, ts: int) -> Answers:
         """The same with columns as they lie in the request page."""
         params, ret = self.signature(name)
-        if name not in self._made:
-            self._made[name] = (_Confined(self.manifest, name, params, ret, self.deadline_ms, self.preload) if self.confined else
-                                _Here(self._plugin, name, ret, self.config, self.deadline_ms))
+        made = self._function()
         answers: list[Answer] = []
         error = log = ""
-        for at in range(0, n, _wire.MAX_ROWS):
-            part = [c[at:at + _wire.MAX_ROWS] for c in cols]
-            got, err, said = self._made[name].call(params, part, min(n - at, _wire.MAX_ROWS), ts, self.seed)
+        step = made.rows_max(name)
+        for at in range(0, n, step):
+            got, err, said = made.call(name, (params, ret), [c[at:at + step] for c in cols], min(n - at, step), ts)
             answers, error, log = answers + got, error or err, log + said
         return Answers(ret, answers, error, log)
+
+    def _function(self) -> "_Here | _Confined":
+        if self._made is None:
+            signatures = {name: self.signature(name) for name in self.functions}
+            self._made = _Confined(self.manifest, signatures, self.deadline_ms, self.preload) if self.confined else _Here(self._plugin, self.deadline_ms, self.seed)
+        return self._made
 
     def _columns(self, params: Sequence[Param], given: Mapping[str, Any]) -> tuple[list[Any], int, str]:
         """(columns, rows, why the host would not call)"""
@@ -375,7 +397,7 @@ class Harness:
         """The file as it is now, as a new generation; state goes from on_save to on_load, and through JSON if it is a dict."""
         import json
         state = self.save()
-        self._plugin, self._made = _Plugin(self.manifest), {}
+        self._plugin, self._made, self._signatures = _Plugin(self.manifest, self.config), None, {}
         if state is not None and "load" in self._plugin.state:
             self._plugin.state["load"](state if isinstance(state, bytes) else json.loads(json.dumps(state)))
         return self
@@ -383,7 +405,7 @@ class Harness:
     @property
     def violations(self) -> list[tuple[str, str]]:
         """Confined: what the plugin asked the kernel for and may not have: (system call, place)."""
-        return [v for f in self._made.values() if isinstance(f, _Confined) for v in f.violations]
+        return self._made.violations if isinstance(self._made, _Confined) else []
 
 
 def _declared(p: Param) -> tuple[str, str, Any]:
@@ -391,12 +413,25 @@ def _declared(p: Param) -> tuple[str, str, Any]:
     return p.type.text, p.type.base, fields
 
 
-def _of_rules(path: str | os.PathLike[str]) -> dict[str, tuple[list[Param], Type]]:
+def _of_rules(file: pathlib.Path) -> dict[str, tuple[list[Param], Type]]:
     """Signatures of the plugins that a rule file declares."""
+    return _declarations(file.name, file.read_bytes(), file.parent)
+
+
+def _of_signatures(m: Manifest) -> dict[str, tuple[list[Param], Type]]:
+    """Those of the manifest, read by the parser of rules. One that takes an event says nothing without rules that declare it."""
+    out = {}
+    for name, signature in m.functions.items():
+        text = f"ruleset manifest version 1\n  undefined skip\nplugin {signature} deadline 50ms\n"
+        with contextlib.suppress(RuleError):
+            out.update(_declarations("plugin.yaml", text.encode(), m.path))
+    return out
+
+
+def _declarations(name: str, text: bytes, base: pathlib.Path) -> dict[str, tuple[list[Param], Type]]:
     from .engine import Engine, Event
     engine = Engine()
-    file = pathlib.Path(path)
-    rules, _ = translated(engine._engine.compile)(file.name, file.read_bytes(), str(file.parent))
+    rules, _ = translated(engine._engine.compile)(name, text, str(base))
     declared = rules.declared()
     events = {e[0]: Event(e).layout for e in declared["events"]}
     out = {}

@@ -13,7 +13,7 @@ import sys
 
 import interpreters
 
-NEEDS = ('numpy', 'pytest', 'hypothesis', 'PyYAML')
+NEEDS = ('numpy', 'pytest', 'hypothesis')
 
 
 def main():

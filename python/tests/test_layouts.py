@@ -43,13 +43,13 @@ def test_three_faces():
         account: redan.sym
         qty: int
         px: Annotated[int, redan.dec(4)]
-        note: Annotated[str, redan.text(5)] | None
         side: Annotated[int, redan.enum("buy", "sell")]
+        note: Annotated[str, redan.text(5)] | None
 
     o = Order(account="a", qty=1, px=2, note=None, side=0)
     with pytest.raises(AttributeError):
         o.qty = 2
-    engine = redan.Engine("ruleset t version 1\n  undefined skip\nevent Order { account: sym  qty: int  px: dec(4)  note: str(5)?  side: enum(buy,sell) }\n"
+    engine = redan.Engine("ruleset t version 1\n  undefined skip\nevent Order { account: sym  qty: int  px: dec(4)  side: enum(buy,sell)  note: str(5)? }\n"
                           "rule r on Order { when qty > 1 flag A }\n")
     assert redan.dtype(Order) == engine.events["Order"].dtype
     assert redan.layout_hash(Order) == engine.events["Order"].hash
