@@ -11,7 +11,7 @@ import sys
 import redan
 
 SPEC = json.loads(bytes(redan.data("spec")))
-PRESENT = set(sys.modules) - {"ast", "_ast"} | set(sys.builtin_module_names) | {"__future__"}
+PRESENT = set(sys.modules) - {"ast", "_ast"} | set(sys.builtin_module_names) | {"__future__"} | set(SPEC["present"])
 OUT = []
 CLOCKS = {"time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.perf_counter", "time.perf_counter_ns", "time.process_time",
           "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"}
@@ -292,7 +292,7 @@ def check_imports(s):
             root = name.split(".")[0]
             if root in DENIED_MODULES:
                 s.at(n, "R4252", f"'{name}' has no use in a plugin: no threads, processes, sockets, signals", True)
-            if root in own or name in own or root == "redan" or name in PRESENT:
+            if root in own or name in own or root == "redan" or name in PRESENT or root in SPEC["present"]:
                 continue
             s.at(n, "R4204", f"module '{name}' is not preloaded in group '{SPEC['group']}' (operator: add it to group.{SPEC['group']}.preload)")
         if isinstance(n, ast.ImportFrom) and n.level:

@@ -78,7 +78,9 @@ static void put_spec(struct rdn_buf *b, const struct project *p) {
     rdn_buf_puts(b, "],\"modules\":[");
     for (uint32_t i = 0; i < m->modules.n; i++)
         rdn_buf_printf(b, "%s\"%.*s\"", i ? "," : "", (int)strcspn(m->modules.items[i], "."), m->modules.items[i]);
-    rdn_buf_puts(b, "],\"requires\":[");
+    /* NumPy is what workers have when it is installed; importing it here would take longer than all the rest. */
+    bool numpy = !args_value(&p->args, "--preload") && rdn_numpy_installed();
+    rdn_buf_puts(b, numpy ? "],\"present\":[\"numpy\"],\"requires\":[" : "],\"present\":[],\"requires\":[");
     for (uint32_t i = 0; i < m->requires.n; i++) {
         rdn_buf_puts(b, i ? "," : "");
         put_text(b, m->requires.items[i]);
@@ -151,15 +153,14 @@ static void fill_pack(struct rdn_pack *k, const struct project *p, const struct 
 int plugin_source_check(struct project *p) {
     static struct rdn_pack k;
     static char names[RDN_BUNDLE_FILES][8], list[1024];
-    const char *given = args_value(&p->args, "--preload"), *preload[34] = { "ast", "numpy" };
+    const char *given = args_value(&p->args, "--preload"), *preload[34] = { "ast" };
     struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL };
     struct rdn_plugins *ps = NULL;
     struct rdn_plugin *w = NULL;
     struct rdn_buf spec;
     redan_error e = { 0 };
-    uint32_t n = rdn_numpy_installed() ? 2 : 1;
+    uint32_t n = 1;
     snprintf(list, sizeof list, "%s", given ? given : "");
-    n = given ? 1 : n;
     for (char *save, *s = strtok_r(list, ",", &save); s && n < 34; s = strtok_r(NULL, ",", &save))
         preload[n++] = s;
     rdn_buf_init(&spec, &rdn_libc_mem);

@@ -75,20 +75,28 @@ static void say_row(struct testing *t, const struct rdn_golden *g, enum rdn_outc
     free(s);
 }
 
+/* A deadline is real time: on a busy machine one late answer says nothing about the plugin, three do. */
+static enum rdn_outcome ask_row(struct testing *t, const struct rdn_golden *g, struct rdn_wire_value *ret) {
+    enum rdn_outcome out = RDN_OUT_NOT_READY;
+    uint8_t row;
+    for (int i = 0; i < 3 && (out == RDN_OUT_NOT_READY || out == RDN_OUT_TIMEOUT || out == RDN_OUT_TRIPPED); i++) {
+        out = rdn_plugin_call_fn(t->w, g->fn, 0, g->args, t->w->fns[g->fn].ncols, 1, 0, 0, ret, &row);
+        if (out == RDN_OUT_TIMEOUT || out == RDN_OUT_DIED || out == RDN_OUT_BAD_REPLY || out == RDN_OUT_NOT_READY)
+            rdn_plugin_settle(t->w, 0, INT64_C(3000000000));
+    }
+    return out;
+}
+
 static void golden(struct testing *t) {
     for (uint32_t i = 0; i < t->nrows; i++) {
         const struct rdn_golden *g = &t->rows[i];
-        const struct rdn_wfunc *f = &t->w->fns[g->fn];
         struct rdn_wire_value v = { .i = 0 };
-        uint8_t row;
-        enum rdn_outcome out = rdn_plugin_call_fn(t->w, g->fn, 0, g->args, f->ncols, 1, 0, 0, &v, &row);
+        enum rdn_outcome out = ask_row(t, g, &v);
         t->ran++;
-        if (!rdn_golden_fits(&f->ret, g, out, &v)) {
+        if (!rdn_golden_fits(&t->w->fns[g->fn].ret, g, out, &v)) {
             t->failed++;
             say_row(t, g, out, &v);
         }
-        if (out == RDN_OUT_TIMEOUT || out == RDN_OUT_DIED || out == RDN_OUT_BAD_REPLY)
-            rdn_plugin_settle(t->w, 0, INT64_C(3000000000));
     }
 }
 

@@ -36,7 +36,7 @@ static int got_library(void) { return dlopen("libresolv.so.2", RTLD_NOW) != NULL
 static int got_filter(void) { return syscall(SYS_seccomp, 1, 0, NULL) == 0; }
 static int got_file_code(void) { return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 4, 0) != MAP_FAILED; }
 static int got_memory(void) {
-    char *p = malloc(64 << 20);
+    char *volatile p = malloc(64 << 20);                /* or a compiler sees that nobody reads it */
     if (p)
         memset(p, 1, 64 << 20);
     return p != NULL;
