@@ -49,6 +49,7 @@ struct rdn_pred_step {
     uint32_t n, out;                                     /* truth values [out, out + n); a run's n is rounded up to RDN_PRED_LANES */
     uint32_t cell;                                       /* runs: the left side; junctions of any width: the width */
     const uint32_t *a, *b;                               /* cells; junctions: operands, results */
+    const uint32_t *guard;                               /* blocks: truth value without which nobody asks for this one; 1: always asked for */
     const union rdn_pred_word *k, *l, *c;                /* constants */
     const struct rdn_pred_op *ops;
 };
@@ -97,7 +98,8 @@ bool rdn_preds_item(const struct rdn_preds *, const struct rdn_pred_cells *, uin
 
 /* ---- blocks (pred_block.c, a build for each instruction set) ----
  * 64 events a word: a cell is a column, a truth value one bit an event. Nothing is undefined here: an event with a float input
- * that is not finite, or an operation without a result, is marked, and goes through rdn_preds_run in its turn. */
+ * that is not finite, or an operation without a result, is marked, and goes through rdn_preds_run in its turn. Where the clause a rule
+ * goes by holds for none of 64 events, its other clauses are not looked at; where none of 64 rules does, their words are not turned. */
 #define RDN_BLOCK_EVENTS 128u                            /* a part of a batch: its columns and truth values fit the first caches */
 #define RDN_BLOCK_WORDS (RDN_BLOCK_EVENTS / 64)
 struct rdn_pred_column { union rdn_pred_word v[RDN_BLOCK_EVENTS]; };

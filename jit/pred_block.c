@@ -67,6 +67,10 @@ static inline __attribute__((always_inline)) uint64_t bits16(const wholes *m) {
     case op:                                                                \
         for (uint32_t i = 0; i < s->n; i++)                                 \
             for (uint32_t w = 0; w < words; w++) {                          \
+                if (!all[s->guard[i]][w]) {                                 \
+                    t[i][w] = 0;                                            \
+                    continue;                                               \
+                }                                                           \
                 places                                                      \
                 WORD(t[i][w], test);                                        \
             }                                                               \
@@ -84,13 +88,15 @@ static inline __attribute__((always_inline)) uint64_t bits16(const wholes *m) {
 #define XY X column y = v[s->b[i]] + 64 * w;
 #define KL const double k = s->k[i].f; const double l = s->l[i].f;
 
-static void against_constants(const struct rdn_pred_step *s, const column *v, uint64_t (*t)[RDN_BLOCK_WORDS], uint32_t words) {
+static void against_constants(const struct rdn_pred_step *s, const column *v, uint64_t (*all)[RDN_BLOCK_WORDS], uint32_t words) {
+    uint64_t (*t)[RDN_BLOCK_WORDS] = all + s->out;
     switch (s->kind) {
     EACH6(RDN_PRED_FX_, X const double c = s->c[i].f;, F(x, j), c)
     EACH6(RDN_PRED_IX_, X const int64_t c = s->c[i].i;, I(x, j), c)
     }
 }
-static void of_two(const struct rdn_pred_step *s, const column *v, uint64_t (*t)[RDN_BLOCK_WORDS], uint32_t words) {
+static void of_two(const struct rdn_pred_step *s, const column *v, uint64_t (*all)[RDN_BLOCK_WORDS], uint32_t words) {
+    uint64_t (*t)[RDN_BLOCK_WORDS] = all + s->out;
     switch (s->kind) {
     EACH4(RDN_PRED_L_, XY KL const double c = s->c[i].f;, F(x, j) * k + F(y, j) * l, c)
     EACH4(RDN_PRED_P_, XY KL, F(x, j) * k, F(y, j) * l)
@@ -311,10 +317,11 @@ static void turn_bits(uint64_t *m) {
 static void answer(const struct rdn_preds *p, const struct rdn_pred_block *b, const struct part *part, uint32_t w) {
     uint32_t n = part->n - 64 * w < 64 ? part->n - 64 * w : 64, words = p->plan->words, at = part->at + 64 * w;
     for (uint32_t rw = 0; rw < words; rw++) {
-        uint64_t m[64];
+        uint64_t m[64], any = 0;
         for (unsigned i = 0; i < 64; i++)
-            m[i] = b->t[p->rules + 64 * rw + i][w];
-        turn_bits(m);
+            any |= m[i] = b->t[p->rules + 64 * rw + i][w];
+        if (any)                                         /* else all are 0, turned or not */
+            turn_bits(m);
         for (uint32_t j = 0; j < n; j++)
             part->b->fired[(size_t)(at + j) * words + rw] = m[j];
     }
@@ -340,9 +347,9 @@ static void run_part(const struct rdn_preds *p, struct rdn_pred_block *b, const 
             for (uint32_t i = 0; i < s->n; i++)
                 run_op(&s->ops[i], b, words);
         else if (s->kind <= RDN_PRED_IX_NE)
-            against_constants(s, b->v, b->t + s->out, words);
+            against_constants(s, b->v, b->t, words);
         else if (s->kind < RDN_PRED_AND1)
-            of_two(s, b->v, b->t + s->out, words);
+            of_two(s, b->v, b->t, words);
         else
             join(s, b->t, width_of(s));
     }

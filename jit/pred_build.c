@@ -18,11 +18,12 @@ struct place { uint8_t home; uint16_t level; uint32_t at; };
 struct group_key { uint32_t level, kind, cell; };
 struct group { struct group_key key; struct group *instead; uint32_t n, out, filled; struct rdn_pred_step *step; };
 struct truth { uint32_t at, rule; };
-struct pred { struct group *g; uint32_t t, x, y; union rdn_pred_word k, l, c; };
+struct pred { struct group *g; uint32_t t, guard, x, y; union rdn_pred_word k, l, c; };
 struct junction { struct group *g; uint32_t t, at, n; };  /* operands: ids[at .. at + n) */
 struct op_rec { struct group *g; struct rdn_pred_op op; };
 struct build {
     const struct rdn_plan *pl;
+    rdn_pid by;                                          /* for blocks: the clause that the rule in work goes by, 0: none */
     bool batch, no_value;                                /* for blocks; some constant is NaN */
     struct rdn_arena *arena, *tmp;
     struct rdn_preds *out;
@@ -287,12 +288,36 @@ static struct place join(struct build *b, bool is_and, const struct place *v, ui
     rdn_push_val(b->tmp, &b->junctions, j);
     return (struct place){RDN_HOME_B, level, j.t};
 }
+static uint32_t place_of_by(const struct build *b, const rdn_pid *v, uint32_t n) {
+    uint32_t i = 0;
+    while (b->by && i < n && v[i] != b->by)
+        i++;
+    return b->by ? i : n;
+}
+/* A clause that only this rule has, behind another: one level above it, so that it can be left out. */
+static struct place guarded(struct build *b, rdn_pid p, struct place by) {
+    struct place v = truth(b, p);
+    struct pred *q = b->preds.n ? &b->preds.v[b->preds.n - 1] : NULL;
+    if (at(b, p)->uses > 1 || !q || q->t != v.at || q->guard)
+        return v;
+    v.level = above(v.level, by);
+    q->g->n--;
+    q->g = group_at(b, v.level, q->g->key.kind, q->g->key.cell);
+    q->g->n++;
+    q->guard = by.at;
+    return b->places[p] = v;
+}
 static struct place junction(struct build *b, const struct rdn_pnode *n) {
     uint32_t k;
     const rdn_pid *args = rdn_pargs(b->pl, n, &k);
     struct place *v = rdn_new_n(b->tmp, struct place, k);
+    uint32_t by = n->op == RDN_OP_AND ? place_of_by(b, args, k) : k, first = b->preds.n;
+    if (by < k)
+        v[by] = truth(b, b->by);
+    bool guards = by < k && b->preds.n == first + 1 && b->preds.v[first].t == v[by].at;      /* one comparison, and made here */
     for (uint32_t i = 0; i < k; i++)
-        v[i] = truth(b, args[i]);
+        if (i != by)
+            v[i] = guards ? guarded(b, args[i], v[by]) : truth(b, args[i]);
     return join(b, n->op == RDN_OP_AND, v, k);
 }
 static struct place make_truth(struct build *b, rdn_pid p) {
@@ -365,6 +390,8 @@ static void open_step(struct build *b, struct group *g, struct rdn_pred_step *s,
         s->a = rdn_new_n(b->arena, uint32_t, (size_t)g->n * width);
     if (kind >= RDN_PRED_L_LT)
         s->b = rdn_new_n(b->arena, uint32_t, g->n);
+    if (b->batch && !is_junction(kind))
+        s->guard = rdn_new_n(b->arena, uint32_t, room);
     bool has_kl = kind >= RDN_PRED_L_LT && kind <= RDN_PRED_P_NE, has_c = kind <= RDN_PRED_L_NE;
     for (unsigned i = 0; i < 3; i++)
         if (i == 2 ? has_c : has_kl)
@@ -401,6 +428,8 @@ static void fill_preds(struct build *b) {
             ((uint32_t *)s->a)[j] = p->x;
         if (s->b)
             ((uint32_t *)s->b)[j] = p->y;
+        if (s->guard)
+            ((uint32_t *)s->guard)[j] = p->guard ? b->truths.v[p->guard].at : 1;
         const union rdn_pred_word from[3] = {p->k, p->l, p->c};
         for (unsigned w = 0; w < 3; w++)
             if (*constant_array(s, w))
@@ -473,6 +502,7 @@ static void start(struct build *b, struct rdn_arena *arena, struct rdn_arena *tm
 /* The rule's truth value in its own place. */
 static void add_rule(struct build *b, uint32_t r) {
     const struct rdn_pnode *n = at(b, b->pl->rules[r].root);
+    b->by = b->batch ? b->pl->rules[r].by : 0;
     struct place p = truth(b, b->pl->rules[r].root);
     bool own = (n->op == RDN_OP_AND || n->op == RDN_OP_OR) && !(n->flags & RDN_P_SLOT) && n->uses <= 1 && b->truths.v[p.at].rule == NO_RULE;
     if (!own)                                            /* a copy */
