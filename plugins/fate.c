@@ -107,8 +107,14 @@ static void ask(struct rdn_plugins *ps, struct rdn_work *w, struct rdn_zyg *y, i
                                .req_bytes = (uint32_t)w->req_bytes, .res_bytes = (uint32_t)w->res_bytes, .load_bytes = w->gen->load_bytes };
     int fds[] = { w->req_fd, w->res_fd, w->gen->load_fd };
     int rc = rdn_ctl_send(y->z.sock, &s, sizeof s, fds, 3);
-    if (rc == -EAGAIN)                                  /* the socket is full: the zygote is busy, look again */
+    if (rc == -EAGAIN) {                                /* the socket is full: the zygote is busy, or it hangs */
+        w->asked_ns = w->asked_ns ? w->asked_ns : now;
+        if (now - w->asked_ns < 2 * second)
+            return;
+        w->asked_ns = 0;
+        rdn_zyg_stuck(ps, y);
         return;
+    }
     if (rc < 0) {
         rdn_zyg_lost(ps, y);
         return;
@@ -356,8 +362,11 @@ static int64_t look_forking(struct rdn_plugins *ps, struct rdn_work *w, int64_t 
         check_confined(ps, w, now);
         return now;
     }
-    if (now >= w->due_ns)
+    if (now >= w->due_ns) {
+        if (!w->spawned)
+            rdn_zyg_stuck(ps, w->zyg);
         not_confined(ps, w, "no answer within 2 s");
+    }
     return w->due_ns;
 }
 

@@ -224,6 +224,7 @@ struct rdn_wgroup *rdn_group_get(struct rdn_plugins *, const char *role, const c
 struct rdn_zyg *rdn_group_zygote(struct rdn_plugins *, struct rdn_wgroup *);      /* a ready one, or NULL: being started, or failed */
 void rdn_zyg_hello(struct rdn_plugins *, struct rdn_zyg *, const struct rdn_ctl_report *);
 void rdn_zyg_lost(struct rdn_plugins *, struct rdn_zyg *);
+void rdn_zyg_stuck(struct rdn_plugins *, struct rdn_zyg *);
 void rdn_zyg_taint(struct rdn_plugins *, struct rdn_zyg *);
 void rdn_pool_tidy(struct rdn_plugins *);               /* retired zygotes without workers end */
 void rdn_pool_close(struct rdn_plugins *);

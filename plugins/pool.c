@@ -4,6 +4,7 @@
  * A group has an active zygote and, when asked for, an idle spare. Workers of one zygote share address layout and hash seed,
  * so a zygote one of whose workers crashed in memory makes no further ones when a spare can take over. */
 #include <ctype.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/buf.h"
@@ -173,6 +174,15 @@ void rdn_zyg_lost(struct rdn_plugins *ps, struct rdn_zyg *y) {
     }
     leave_group(ps, y);
     y->failed = true;
+}
+
+/* Alive, and does not answer: it is killed, and its workers with it. */
+void rdn_zyg_stuck(struct rdn_plugins *ps, struct rdn_zyg *y) {
+    if (!y->failed)
+        rdn_plugins_log(ps, 1, "R4405 zygote of group %s does not answer and is replaced", y->group->name);
+    leave_group(ps, y);
+    y->failed = true;
+    rdn_pidfd_kill(y->z.pidfd, SIGKILL);
 }
 
 void rdn_zyg_taint(struct rdn_plugins *ps, struct rdn_zyg *y) {

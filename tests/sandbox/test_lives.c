@@ -136,6 +136,37 @@ static void spare(void **state) {
     kit = was;
 }
 
+/* A zygote that is stopped answers nobody, and its socket fills. Found by storm after 90 s: every opener waited for ever. */
+static void hung(void **state) {
+    (void)state;
+    struct rdn_plugins *mine, *was = kit;
+    struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL };
+    redan_error e = { 0 };
+    int before[8], after[8], nbefore = kit_children(getpid(), before, 8);
+    assert_int_equal(rdn_plugins_open(&o, &mine, NULL), 0);
+    kit = mine;
+    struct rdn_plugin *p = kit_open(spec("hung"), F0 "    return 3\n");
+    int n = kit_children(getpid(), after, 8), zygote = 0;
+    for (int i = 0; i < n; i++) {
+        bool old = false;
+        for (int k = 0; k < nbefore; k++)
+            old = old || before[k] == after[i];
+        zygote = old ? zygote : after[i];
+    }
+    assert_true(zygote > 0);
+    kill(zygote, SIGSTOP);
+    assert_true(rdn_plugin_reload(p, kit_file("next.py", F0 "    return 4\n"), NULL, &e) < 0);
+    assert_string_equal(e.id, "R4403");
+    assert_non_null(strstr(e.text, "no answer within 2 s"));
+    int64_t start = rdn_mono_ns();
+    assert_int_equal(rdn_plugin_reload(p, kit_file("next.py", F0 "    return 4\n"), NULL, NULL), 0);
+    printf("the next reload came through after %.1f ms\n", (double)(rdn_mono_ns() - start) / 1e6);
+    assert_int_equal(ask(p), 4);
+    rdn_plugin_close(p);
+    rdn_plugins_close(mine);
+    kit = was;
+}
+
 /* --- again and again -------------------------------------------------------------------------------------------- */
 
 static void backoff(void **state) {
@@ -180,6 +211,6 @@ static void idle_burn(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(spare), cmocka_unit_test(kernel_view), cmocka_unit_test(backoff), cmocka_unit_test(idle_burn) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(spare), cmocka_unit_test(kernel_view), cmocka_unit_test(hung), cmocka_unit_test(backoff), cmocka_unit_test(idle_burn) };
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }
