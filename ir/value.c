@@ -200,7 +200,7 @@ static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, c
         const struct rdn_field *f = &ev->fields[ev->checked[i]];
         if (texts_alone && f->type->kind != RDN_K_STR)
             continue;
-        if (!value_valid(f->type, row + f->offset, nsyms) && present(f, row))
+        if (present(f, row) && !value_valid(f->type, row + f->offset, nsyms))
             return false;
     }
     return true;

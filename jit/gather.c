@@ -511,18 +511,23 @@ static inline bool skip(struct rdn_frame *f, const struct rdn_put *p, uint8_t st
 static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct rdn_put *p) {
     struct rdn_run *r = f->x;
     struct rdn_key *key = rdn_key_at(r->block, p->key);
-    struct rdn_cell c, span;                             /* of a number the low word is all that a window takes */
-    uint8_t state = source(f, &p->where, &c);
-    if (state != RDN_SLOT_VALUE)
-        return skip(f, p, state);
-    if (!c.i)
+    struct rdn_cell c, span = {.i = p->span.imm};        /* of a number the low word is all that a window takes */
+    uint8_t state;
+    if (p->where.load != RDN_LOAD_NONE) {
+        state = source(f, &p->where, &c);
+        if (state != RDN_SLOT_VALUE)
+            return skip(f, p, state);
+        if (!c.i)
+            return true;
+    } else if (!p->where.imm) {
         return true;
+    }
     state = is_present(f, p->present) ? source(f, &p->value, &c) : RDN_SLOT_UNDEF;
     if (state == RDN_SLOT_VALUE && p->is_float && !isfinite(c.f))
         state = RDN_SLOT_UNDEF;
     if (state != RDN_SLOT_VALUE)
         return skip(f, p, state);
-    if (source(f, &p->span, &span) != RDN_SLOT_VALUE)
+    if (p->span.load != RDN_LOAD_NONE && source(f, &p->span, &span) != RDN_SLOT_VALUE)
         return false;
     if (p->prev)
         keep_prev(f, p, key);

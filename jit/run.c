@@ -193,10 +193,12 @@ static void take_sure(struct rdn_frame *f) {
     const struct rdn_plan *pl = r->ev->plan;
     for (uint32_t w = 0; w < pl->words; w++) {
         uint64_t sure = r->at->sure[w] & r->taint[w] & own_rules(pl, w);
+        if (!sure)
+            continue;
         r->taint[w] &= ~sure;
         r->fired[w] &= ~sure;
         f->head.undef[w] |= sure;
-        f->head.any_undef |= sure != 0;
+        f->head.any_undef = true;
         r->counts.undef += (unsigned)__builtin_popcountll(sure);
     }
 }
@@ -213,8 +215,10 @@ static __attribute__((noinline)) void drain(struct rdn_frame *f) {
     for (uint32_t w = 0; w < pl->words; w++) {
         uint64_t own = own_rules(pl, w), open = r->taint[w] & own & ~pl->guard[pl->words + w];
         r->fired[w] &= own & ~open;
-        count_tainted(r, open);
-        interp_bits(f, w, open, true);
+        if (open) {
+            count_tainted(r, open);
+            interp_bits(f, w, open, true);
+        }
         interp_bits(f, w, pl->interp[w], false);
     }
 }

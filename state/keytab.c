@@ -88,6 +88,27 @@ static void *reserve(struct rdn_keytab *t, bool prefault) {
     return p;
 }
 
+/* The index uses the first so many of its slots: few keys spread over all of them would touch a line and a page each. */
+enum { INDEX_SMALL = 1024, INDEX_MIDDLE = 8192 };
+static void set_slots(struct rdn_keytab *t, uint32_t slots) {
+    slots = slots < t->full ? slots : t->full;
+    t->mask = slots - 1;
+    t->shift = t->words ? 32 - (uint32_t)__builtin_ctz(slots) : 0;
+}
+static void enter(struct rdn_keytab *t, uint32_t id, uint32_t tag) {
+    uint32_t i = tag >> t->shift;
+    while (t->index[i].id1)
+        i = (i + 1) & t->mask;
+    t->index[i] = (struct rdn_kt_slot){ id + 1, tag };
+}
+/* Bounded by INDEX_MIDDLE keys, about 0.1 ms; then there is room for all. */
+static __attribute__((noinline)) void grow_index(struct rdn_keytab *t) {
+    memset(t->index, 0, ((size_t)t->mask + 1) * sizeof *t->index);
+    set_slots(t, t->mask + 1 < INDEX_MIDDLE ? INDEX_MIDDLE : t->full);
+    for (uint32_t id = rdn_keytab_next(t, RDN_KT_NONE); id != RDN_KT_NONE; id = rdn_keytab_next(t, id))
+        enter(t, id, (uint32_t)(rdn_key_hash(rdn_keytab_key(t, id), t->words) >> 32));
+}
+
 static void forget_all(struct rdn_keytab *t) {
     t->n = t->used = 0;
     t->free = RDN_KT_NONE;
@@ -99,7 +120,7 @@ int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t s
                     const struct rdn_mem *mem, bool prefault, struct rdn_kt_spares *spares) {
     struct places p = place(cap, words, state_bytes, align);
     *t = (struct rdn_keytab){ .words = words, .state_off = p.state_off, .stride = p.stride, .state_bytes = (uint32_t)state_bytes,
-                              .cap = cap, .mask = p.slots - 1, .mem = mem, .bytes = p.end, .spares = spares };
+                              .cap = cap, .full = p.slots, .mem = mem, .bytes = p.end, .spares = spares };
     t->base = reserve(t, prefault);
     if (!t->base)
         return REDAN_E_NOMEM;
@@ -108,7 +129,7 @@ int rdn_keytab_open(struct rdn_keytab *t, uint32_t cap, uint32_t words, size_t s
     t->lru = (struct rdn_kt_list){ (struct rdn_kt_link *)(base + p.lru), cap };
     t->ins = (struct rdn_kt_list){ (struct rdn_kt_link *)(base + p.ins), cap };
     t->rows = base + p.rows;
-    t->shift = words ? 32 - (uint32_t)__builtin_ctz(p.slots) : 0;
+    set_slots(t, INDEX_SMALL);
     forget_all(t);
     return 0;
 }
@@ -156,10 +177,9 @@ uint32_t rdn_keytab_insert(struct rdn_keytab *t, const uint64_t *words, uint64_t
     else
         id = t->used++;
     if (t->words) {
-        uint32_t tag = (uint32_t)(hash >> 32), i = tag >> t->shift;
-        while (t->index[i].id1)
-            i = (i + 1) & t->mask;
-        t->index[i] = (struct rdn_kt_slot){ id + 1, tag };
+        if (__builtin_expect(t->n >= (t->mask + 1) / 4 * 3 && t->mask + 1 < t->full, 0))
+            grow_index(t);
+        enter(t, id, (uint32_t)(hash >> 32));
         memcpy(t->rows + (size_t)id * t->stride, words, t->words * sizeof *words);
     }
     rdn_kt_append_(&t->ins, id);

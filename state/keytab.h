@@ -4,7 +4,7 @@
  * rdn_keytab_open    [setup]  reserves everything: capacity x (16 bytes of links + 8 to 21 bytes of index + key + state)
  * rdn_keytab_find    [hot]    O(1); one index line and one row line when the key is there
  * rdn_keytab_look    [hot]    the same, and remembers the row: the same key asked again needs no index line
- * rdn_keytab_insert  [hot]    O(1); the caller made room
+ * rdn_keytab_insert  [hot]    O(1); the caller made room. Twice in a table's life the index grows: at 768 and at 6,144 keys
  * rdn_keytab_remove  [hot]    O(1); shifts the probe run back, so no tombstones pile up
  * rdn_keytab_touch   [hot]    O(1); makes a key the most recently used
  *
@@ -32,7 +32,7 @@ struct rdn_keytab {
     char *rows;                                          /* key words, then the state at state_off */
     uint32_t words, state_off, stride, state_bytes;
     uint32_t cap, n, used, free;                         /* used: ids handed out so far; free: head of removed ids */
-    uint32_t mask, shift;                                /* of the index */
+    uint32_t mask, shift, full;                          /* of the index as it is now; slots there is room for */
     struct rdn_kt_list ins, lru;                         /* first: first inserted, least recently used */
     struct rdn_kt_last last;                             /* of the last look; row NULL: none, or it is gone */
     const struct rdn_mem *mem;

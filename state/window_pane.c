@@ -98,8 +98,19 @@ static inline void merge_spread(struct pane_state *s, uint64_t *n, const double 
     *n += bn;
 }
 
+static inline double float_sum(const struct rdn_win *w, struct pane_state *s) {
+    const double *v = (const double *)(const void *)value_at(w, s, 0);
+    double m = 0.0;
+    FOR_PANES(i, w, s)
+        m = m + v[i];
+    return m;
+}
 /* The total of what is order dependent, from the oldest pane to the newest. */
 static inline void recompute(const struct rdn_win *w, struct pane_state *s, enum acc k) {
+    if (k == SUM || k == AVG) {
+        s->t.f[0] = float_sum(w, s);
+        return;
+    }
     bool some = false;
     uint64_t n = 0;
     double m = 0.0;
@@ -111,8 +122,6 @@ static inline void recompute(const struct rdn_win *w, struct pane_state *s, enum
         if (k == SPREAD) {
             double b[2] = { rdn_load_f64(v), rdn_load_f64(v + 8) };
             merge_spread(s, &n, b, count_at(w, s, i, k));
-        } else if (k == SUM || k == AVG) {
-            m = m + rdn_load_f64(v);
         } else if (is_float(w)) {
             double x = rdn_load_f64(v);
             m = !some || (k == MIN ? x < m : x > m) ? x : m;
