@@ -238,6 +238,18 @@ void rdn_ir_seal(struct rdn_ir *);                       /* per-event index list
  * who asks. The arena's .oom takes a failure. */
 void rdn_ir_hash(const struct rdn_ir *, uint8_t ret[32]);
 
+/* The node an operand stands for, through uses and inlined lets: for its position, or for what it is. */
+static inline rdn_id rdn_ir_leaf(const struct rdn_ir *ir, rdn_id id) {
+    for (;;) {
+        const struct rdn_node *n = &ir->nodes.v[id];
+        if (n->op == RDN_OP_USE)
+            id = n->a;
+        else if (n->op == RDN_OP_INLINE)
+            id = ir->args.v[n->a + n->b - 1];
+        else
+            return id;
+    }
+}
 static inline const struct rdn_type *rdn_ir_ltype(const struct rdn_ir *ir, rdn_id id) { return rdn_type_at(ir->types, ir->ltypes.v[id]); }
 /* Operands of any node as a list. `buf` holds up to three. */
 const rdn_id *rdn_node_args(const struct rdn_ir *, const struct rdn_node *, rdn_id buf[3], uint32_t *ret_n);

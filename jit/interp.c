@@ -44,26 +44,13 @@ static inline const struct rdn_cell *fetch(const struct run *r, uint32_t ref) {
     return c;
 }
 
-/* The leaf an operand stands for, for its position. */
-static rdn_id leaf_of(const struct rdn_ir *ir, rdn_id id) {
-    for (;;) {
-        const struct rdn_node *n = &ir->nodes.v[id];
-        if (n->op == RDN_OP_USE)
-            id = n->a;
-        else if (n->op == RDN_OP_INLINE)
-            id = ir->args.v[n->a + n->b - 1];
-        else
-            return id;
-    }
-}
-
 /* Copies what `ref` holds; `id` is the node it stands for. */
 static void take(const struct run *r, uint32_t ref, rdn_id id, struct rdn_cell *ret) {
     const struct rdn_cell *c = fetch(r, ref);
     if (ret != c)
         *ret = *c;
     if (unlikely(c->cause) && ref >= REF(REF_FIELD, 0))
-        ret->span = r->ir->nodes.v[leaf_of(r->ir, id)].span;
+        ret->span = r->ir->nodes.v[rdn_ir_leaf(r->ir, id)].span;
 }
 
 static __attribute__((noinline)) void take_operand(const struct run *r, const struct rdn_insn *in, uint32_t k, uint32_t ref,

@@ -437,20 +437,12 @@ static void dep_sets(struct rdn_plan *pl, struct rdn_arena *tmp) {
 /* ---- rules ---- */
 /* The clauses of an `and` that native code computes: an operand list of the copy; the others are comparisons of the score, or more. */
 struct clauses { struct rdn_plan *pl; struct rdn_copy *c; rdn_pid v[16]; uint32_t n, rule; bool more; };
-static rdn_id through(const struct rdn_ir *ir, rdn_id id) {
-    const struct rdn_node *n = &ir->nodes.v[id];
-    while (n->op == RDN_OP_USE || n->op == RDN_OP_INLINE) {
-        id = n->op == RDN_OP_USE ? n->a : ir->args.v[n->a + n->b - 1];
-        n = &ir->nodes.v[id];
-    }
-    return id;
-}
 static bool score_clause(struct clauses *k, const struct rdn_node *n) {
     static const uint8_t turned[] = {[RDN_OP_LT] = RDN_OP_GT, [RDN_OP_LE] = RDN_OP_GE, [RDN_OP_GT] = RDN_OP_LT, [RDN_OP_GE] = RDN_OP_LE};
     const struct rdn_ir *ir = k->pl->ir;
     if (n->op != RDN_OP_LT && n->op != RDN_OP_LE && n->op != RDN_OP_GT && n->op != RDN_OP_GE)
         return false;
-    rdn_id a = through(ir, n->a), b = through(ir, n->b);
+    rdn_id a = rdn_ir_leaf(ir, n->a), b = rdn_ir_leaf(ir, n->b);
     bool turn = ir->nodes.v[b].op == RDN_OP_SCORE;
     const struct rdn_pnode *o = at(k->pl, rdn_copy_node(k->c, turn ? a : b));
     if ((!turn && ir->nodes.v[a].op != RDN_OP_SCORE) || o->type != RDN_TY_I64 || (o->op != RDN_OP_PARAM && (o->op != RDN_OP_CONST || !(o->flags & RDN_P_NATIVE))))
@@ -459,7 +451,7 @@ static bool score_clause(struct clauses *k, const struct rdn_node *n) {
     return true;
 }
 static void find_clauses(struct clauses *k, rdn_id id) {
-    const struct rdn_node *n = &k->pl->ir->nodes.v[id = through(k->pl->ir, id)];
+    const struct rdn_node *n = &k->pl->ir->nodes.v[id = rdn_ir_leaf(k->pl->ir, id)];
     rdn_pid p = n->op != RDN_OP_AND && !(n->flags & (RDN_NODE_LATE | RDN_NODE_CALLS)) && k->n < 16 ? rdn_copy_node(k->c, id) : 0;
     if (n->op == RDN_OP_AND) {
         find_clauses(k, n->a);

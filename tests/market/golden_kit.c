@@ -31,6 +31,19 @@ char *golden_file(const char *name, size_t *ret_len) {
     return p;
 }
 
+redan_feed *golden_open(const redan_feed_options *o, const char *symbol, const char *tick, const char *lot, uint32_t number) {
+    redan_instrument in = REDAN_INSTRUMENT_INIT;
+    redan_error err;
+    redan_feed *f;
+    uint32_t id;
+    in.symbol = symbol;
+    in.tick = tick;
+    in.lot = lot;
+    in.number = number;
+    check(redan_feed_open(&f, o, &err) == 0 && redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
+    return f;
+}
+
 void golden_begin(struct golden *g, redan_feed *feed, uint32_t instrument) {
     *g = (struct golden){ .feed = feed, .instrument = instrument, .last = { INT64_MIN } };
     crypto_hash_sha256_init(&g->all);

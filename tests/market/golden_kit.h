@@ -23,6 +23,8 @@ struct golden {
 };
 /* A file of the shared data, unpacked, whole; NULL with the reason printed when it is not there. */
 char *golden_file(const char *name, size_t *ret_len);
+/* A feed with one instrument; lot NULL: 1. */
+redan_feed *golden_open(const redan_feed_options *, const char *symbol, const char *tick, const char *lot, uint32_t number);
 void golden_begin(struct golden *, redan_feed *, uint32_t instrument);
 /* Takes the line as it is now for one state. */
 void golden_state(struct golden *);

@@ -32,18 +32,10 @@ static bool load(struct capture *c) {
 
 static redan_feed *open_binance(void) {
     redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
-    redan_instrument in = REDAN_INSTRUMENT_INIT;
-    redan_error err;
-    redan_feed *f;
-    uint32_t id;
     o.format = "binance";
     o.window = 65536;
     o.far = 16384;
-    in.symbol = "BTCUSDT";
-    in.tick = "0.1";
-    in.lot = "0.001";
-    check(redan_feed_open(&f, &o, &err) == 0 && redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
-    return f;
+    return golden_open(&o, "BTCUSDT", "0.1", "0.001", 0);
 }
 
 struct best { uint64_t seq; int64_t at[4]; };

@@ -221,16 +221,8 @@ static void check_again(const struct trip *t, redan_feed *f) {
 
 static redan_feed *open_itch(const char *format, const char *tick) {
     redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
-    redan_instrument in = REDAN_INSTRUMENT_INIT;
-    redan_error err;
-    redan_feed *f;
-    uint32_t id;
     o.format = format;
-    in.symbol = "AAPL";
-    in.tick = tick;
-    in.number = strcmp(format, "lobster") ? 1 : 0;
-    check(redan_feed_open(&f, &o, &err) == 0 && redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
-    return f;
+    return golden_open(&o, "AAPL", tick, NULL, strcmp(format, "lobster") ? 1 : 0);
 }
 
 static void itch_round_trip(void **state) {

@@ -25,19 +25,11 @@ static void seed(redan_feed *f, const char *row) {
 
 static redan_feed *open_lobster(uint32_t window, uint8_t unknown) {
     redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
-    redan_instrument in = REDAN_INSTRUMENT_INIT;
-    redan_error err;
-    redan_feed *f;
-    uint32_t id;
     o.format = "lobster";
     o.window = window;
     o.max_orders = 4096;
     o.policy[REDAN_FAULT_UNKNOWN_ID] = unknown;
-    in.symbol = "AAPL";
-    in.tick = "0.01";
-    assert_int_equal(redan_feed_open(&f, &o, &err), 0);
-    check(redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
-    return f;
+    return golden_open(&o, "AAPL", "0.01", NULL, 0);
 }
 
 static void lobster(void **state) {

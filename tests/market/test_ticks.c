@@ -8,16 +8,9 @@
 
 static redan_feed *open_ticks(const char *format, const char *tick) {
     redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
-    redan_instrument in = REDAN_INSTRUMENT_INIT;
-    redan_error err;
-    redan_feed *f;
-    uint32_t id;
     o.format = format;
     o.max_orders = 64;
-    in.symbol = "X";
-    in.tick = tick;
-    check(redan_feed_open(&f, &o, &err) == 0 && redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
-    return f;
+    return golden_open(&o, "X", tick, NULL, 0);
 }
 
 struct sums { int64_t bid, ask; uint64_t rows; crypto_hash_sha256_state hash; };
