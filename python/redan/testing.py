@@ -422,6 +422,7 @@ def _of_signatures(m: Manifest) -> dict[str, tuple[list[Param], Type]]:
     """Those of the manifest, read by the parser of rules. One that takes an event says nothing without rules that declare it."""
     out = {}
     for name, signature in m.functions.items():
+        signature = name + signature if signature.startswith("(") else signature     # the name may be left out
         text = f"ruleset manifest version 1\n  undefined skip\nplugin {signature} deadline 50ms\n"
         with contextlib.suppress(RuleError):
             out.update(_declarations("plugin.yaml", text.encode(), m.path))
