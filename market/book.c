@@ -231,9 +231,8 @@ uint8_t rdn_book_apply(struct rdn_books *all, const redan_mevent *e) {
 static void write_line(struct rdn_line *l, const uint64_t words[RDN_LINE_WORDS]) {
     uint32_t seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
     atomic_store_explicit(&l->seq, seq + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release);
-    for (unsigned i = 0; i < RDN_LINE_WORDS; i++)
-        atomic_store_explicit(&l->words[i], words[i], memory_order_relaxed);
+    for (unsigned i = 0; i < RDN_LINE_WORDS; i++)        /* release: not before the odd number */
+        atomic_store_explicit(&l->words[i], words[i], memory_order_release);
     atomic_store_explicit(&l->seq, seq + 2, memory_order_release);
 }
 
@@ -268,8 +267,7 @@ int rdn_book_read(const struct rdn_line *l, redan_book_line_data *ret) {
         uint64_t w[RDN_LINE_WORDS];
         uint32_t seq = atomic_load_explicit(&l->seq, memory_order_acquire);
         for (unsigned i = 0; i < RDN_LINE_WORDS; i++)
-            w[i] = atomic_load_explicit(&l->words[i], memory_order_relaxed);
-        atomic_thread_fence(memory_order_acquire);
+            w[i] = atomic_load_explicit(&l->words[i], memory_order_acquire);         /* the second look at seq comes after */
         if ((seq & 1) || seq != atomic_load_explicit(&l->seq, memory_order_relaxed))
             continue;
         *ret = (redan_book_line_data){ seq, (uint16_t)w[0], 0, (int64_t)w[1], (int64_t)w[2], (int64_t)w[3], (int64_t)w[4],

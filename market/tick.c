@@ -84,7 +84,8 @@ static inline __attribute__((always_inline)) size_t join(int64_t *restrict bid, 
     return (size_t)refused;
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+/* Resolvers of clones run before a sanitizer has set itself up. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 static size_t block(double per, const char *bytes, int64_t *restrict ts, int64_t *restrict bid, int64_t *restrict ask, uint8_t *restrict faults) {
