@@ -50,6 +50,7 @@ static struct rdn_plugin *open_plugin(struct rdn_plugin_spec s, bool numpy, cons
     s.preload = preload;
     s.npreload = numpy;
     s.load_cap_ms = 5000;
+    s.time_cap_ns = 2000 * MS;                          /* a busy machine is slow, not wrong */
     if (rdn_plugin_open(ps, &s, &p, &e) < 0)
         die("open", &e);
     return p;

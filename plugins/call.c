@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "plugins/parts.h"
 
-enum { TIMEOUTS_TO_TRIP = 3 };
+enum { TIMEOUTS_TO_TRIP = 3, LONG_SPIN = 6 };
 static const int64_t trial_every_ns = 1000000000, log_every_ns = 1000000000;
 
 const char *rdn_outcome_text(enum rdn_outcome o) {
@@ -207,10 +207,12 @@ bool rdn_plugin_poll(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value 
 }
 
 /* The worker wakes only a lane that says it waits; of answer and `waiting` one side sees the other's. */
-static void sleep_on(struct rdn_work *w, const _Atomic uint32_t *word, uint32_t seen, int64_t until) {
+static void sleep_on(struct rdn_wlane *l, const _Atomic uint32_t *word, uint32_t seen) {
+    struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
+    l->slept = true;
     atomic_store(&w->req->waiting, 1u);
     if (atomic_load(word) == seen)
-        rdn_futex_wait(word, seen, until);
+        rdn_futex_wait(word, seen, l->deadline_ns);
     atomic_store_explicit(&w->req->waiting, 0u, memory_order_relaxed);
 }
 
@@ -219,7 +221,9 @@ enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn
     struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
     const _Atomic uint32_t *word = &w->res->seq;
     enum rdn_outcome out;
-    int64_t now = rdn_mono_ns(), spin_until = now + p->spin_ns;
+    /* After a sleep longer: a wake of another core takes 50 us, and sides that both sleep would never meet awake again. */
+    int64_t now = rdn_mono_ns(), spin_until = now + (l->slept ? LONG_SPIN : 1) * (int64_t)p->spin_ns;
+    l->slept = false;
     for (;;) {
         uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
         if (look(l, w, ret, outs, &out, now))
@@ -228,7 +232,7 @@ enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn
             for (int i = 0; i < 32 && atomic_load_explicit(word, memory_order_relaxed) == seen; i++)
                 relax();
         else
-            sleep_on(w, word, seen, l->deadline_ns);
+            sleep_on(l, word, seen);
         now = rdn_mono_ns();
     }
 }

@@ -79,6 +79,7 @@ struct rdn_wlane {
     /* lane */
     int64_t deadline_ns, posted_ns, trial_ns, logged_ns[RDN_OUT_COUNT];
     uint32_t nrows, timeouts;
+    bool slept;                                         /* the newest wait went to the kernel */
     const struct rdn_wfunc *fn;                         /* of the call in flight */
     uint8_t *copy;                                      /* values of one answer, and its row status behind */
     char (*text)[260];                                  /* text answers of one row */
