@@ -56,7 +56,7 @@ static PyObject *value_of(const redan_value *v) {
     switch (v->type) {
     case REDAN_T_BOOL: return PyBool_FromLong(v->as.i != 0);
     case REDAN_T_FLOAT: return PyFloat_FromDouble(v->as.f);
-    case REDAN_T_DEC: return ext_decimal((rdn_i128)v->as.dec.hi << 64 | v->as.dec.lo, v->scale);
+    case REDAN_T_DEC: return ext_decimal((rdn_i128)((rdn_u128)v->as.dec.hi << 64 | v->as.dec.lo), v->scale);
     case REDAN_T_DATE: return date_of(v->as.i);
     case REDAN_T_TEXT: return PyUnicode_DecodeUTF8(v->as.text, (Py_ssize_t)v->len, "replace");
     case REDAN_T_INTS: case REDAN_T_FLOATS: return array_of(v);
