@@ -24,7 +24,7 @@ static double prior(struct rdn_choice *c, rdn_pid p) {
     if (n->flags & RDN_P_SLOT)
         return k_prior_other;
     if (n->op == RDN_OP_EQ && (x->type == RDN_TY_I64 || x->type == RDN_TY_D64)) {
-        double values = (double)x->hi - (double)x->lo + 1, many = 1 / k_prior_eq_many;
+        double values = fmax((double)x->hi - (double)x->lo + 1, 1), many = 1 / k_prior_eq_many;      /* an empty range has none */
         if (2 * c->asked[n->a] > many)
             many = 2 * c->asked[n->a];                   /* so many constants are not all frequent */
         return 1 / (values < many ? values : many);

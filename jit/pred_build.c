@@ -186,6 +186,8 @@ static struct place arithmetic(struct build *b, const struct rdn_pnode *n) {
     if (first)
         return add_op(b, home, above(above(above(1, cond), v[1]), v[2]),
                       (struct rdn_pred_op){.code = (uint8_t)code, .a = cond.at, .b = v[1].at, .c = v[2].at});
+    if (k == 1 && (n->op == RDN_OP_MIN || n->op == RDN_OP_MAX))
+        return v[0];
     if (k == 1)
         return unary(b, home, (unsigned)code, n, v[0], (union rdn_pred_word){
             .i = n->op == RDN_OP_RESCALE ? (int64_t)rdn_pow10(n->scale - scale_of(at(b, n->a))) : 0});
