@@ -280,11 +280,13 @@ static struct opened *opened_for(struct redan_engine *e, struct rdn_plugin_slot 
     return o;
 }
 
-static int gather(struct redan_engine *e, struct rdn_plugin_slot *s, const struct rdn_ir *ir, uint32_t from, struct family *f, redan_error *reterr) {
+/* Calls that have a plugin keep it: lanes may be using it. */
+static int gather(struct redan_engine *e, struct rdn_plugin_slot *s, const struct redan_ruleset *rs, uint32_t from, struct family *f, redan_error *reterr) {
+    const struct rdn_ir *ir = rs->ir;
     *f = (struct family){ .ir = ir, .calls = { from }, .n = 1 };
     for (uint32_t i = from + 1; i < ir->ncalls; i++) {
         struct rdn_plugin_slot *x = ir->calls[i].kernel ? NULL : find_slot(e, ir->calls[i].name);
-        if (!x || !same_package(x, s))
+        if (!x || rs->plugins[i] || !same_package(x, s))
             continue;
         if (f->n == 16)
             return rdn_fail(reterr, PLUGIN, "R4221", "%.60s: at most 16 functions", s->file);
@@ -298,7 +300,7 @@ int rdn_dispatch_bind(struct redan_engine *e, struct redan_ruleset *rs, redan_er
     for (uint32_t i = 0; i < ir->ncalls; i++) {
         struct rdn_plugin_slot *s = ir->calls[i].kernel || rs->plugins[i] ? NULL : find_slot(e, ir->calls[i].name);
         struct family f;
-        int rc = s ? gather(e, s, ir, i, &f, reterr) : 0;
+        int rc = s ? gather(e, s, rs, i, &f, reterr) : 0;
         if (rc < 0)
             return rc;
         redan_error err = { 0 };
@@ -309,8 +311,8 @@ int rdn_dispatch_bind(struct redan_engine *e, struct redan_ruleset *rs, redan_er
             return err.code ? err.code : REDAN_E_PLUGIN;
         }
         for (uint32_t k = 0; o && k < f.n; k++) {
-            rs->plugins[f.calls[k]] = o->plugin;
-            rs->plugin_fns[f.calls[k]] = (uint8_t)k;
+            rs->plugin_fns[f.calls[k]] = (uint8_t)k;     /* before a lane that is running can see the plugin */
+            __atomic_store_n(&rs->plugins[f.calls[k]], o->plugin, __ATOMIC_RELEASE);
         }
     }
     return 0;
@@ -398,7 +400,7 @@ static void call_kernel(struct rdn_binding *b, uint32_t call, const struct rdn_c
 static void call_plugin(struct rdn_binding *b, uint32_t call, const struct rdn_cell *args, uint32_t nargs, const uint8_t *row, struct rdn_cell *ret) {
     const struct rdn_call *c = &b->rs->ir->calls[call];
     struct redan_engine *e = b->rs->eng;
-    struct rdn_plugin *p = b->rs->plugins[call];
+    struct rdn_plugin *p = __atomic_load_n(&b->rs->plugins[call], __ATOMIC_ACQUIRE);
     struct rdn_wire_value in[16], out = { .i = 0 };
     uint8_t row_out;
     bool fits = p != NULL;

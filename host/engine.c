@@ -340,7 +340,9 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
         return rc;
     reclaim(e);
     struct rdn_active *a = NULL, *old = atomic_load_explicit(&e->active, memory_order_relaxed);
+    uint32_t mode = rdn_fpmode_enter();                  /* code for batches may be made now */
     rc = prepare(e, rs, &a, reterr);
+    rdn_fpmode_leave(mode);
     if (rc < 0)
         return rc;
     a->generation = ++e->generation;

@@ -2,6 +2,7 @@
  * lane.c: opening, closing and adopting; routing; the thread tags of debug builds. */
 #include "host/host.h"
 #include "base/fault.h"
+#include "base/fpmode.h"
 #include "base/hash.h"
 #include "jit/jit.h"
 #include "base/text.h"
@@ -98,9 +99,11 @@ int redan_lane_open(redan_engine *e, const redan_lane_options *opt, redan_lane *
         return rc;
     if (o.flags & REDAN_LANE_BATCHES)
         rdn_jit_want_batches(e->jit);
+    uint32_t mode = rdn_fpmode_enter();                  /* code for batches may be made now */
     pthread_mutex_lock(&e->lock);
     rc = open_lane(e, &o, ret, reterr);
     pthread_mutex_unlock(&e->lock);
+    rdn_fpmode_leave(mode);
     return rc;
 }
 

@@ -4,6 +4,7 @@
  * A plan that was made again is published as a swap of the same rule set. Compiling happens without the lock: judging lanes, room
  * for code and other compilations go on. */
 #include "host/host.h"
+#include "base/fpmode.h"
 #include <string.h>
 
 /* ---- samples ---- */
@@ -80,6 +81,8 @@ static int publish(struct redan_engine *e, struct redan_ruleset *rs, struct rdn_
     struct rdn_program *old = rs->prog;
     if (!a || a->rs != rs)
         return rdn_fail(reterr, STALE, "R3009", "other rules were activated while '%.60s' were planned again", rs->ir->name);
+    if (strcmp(rdn_program_info(p)->backend, rdn_program_info(old)->backend) != 0)
+        return rdn_fail(reterr, FULL, "R2103", "no room to plan '%.60s' again; its code stays", rs->ir->name);
     rs->prog = p;
     int rc = rdn_engine_republish(e, ret_generation, reterr);
     if (rc < 0)
@@ -114,7 +117,9 @@ int redan_replan(redan_engine *e, uint32_t flags, uint64_t *ret_generation, reda
     pthread_mutex_unlock(&e->lock);
     uint64_t generation = 0;
     if (rs) {
+        uint32_t mode = rdn_fpmode_enter();              /* constants are folded, code is compared */
         rc = plan_again(e, rs, &generation, reterr);
+        rdn_fpmode_leave(mode);
         rdn_ruleset_unref(rs);
     }
     if (rc == 0 && ret_generation)

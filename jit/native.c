@@ -67,16 +67,31 @@ static int build_batches(struct rdn_program *p, redan_error *reterr) {
     p->batches = chosen(p);
     return p->batches ? p->batches->build(p, reterr) : 0;
 }
+/* Code for batches that nobody asked for by name is no reason to judge single events slower. */
+static int batches_if_they_fit(struct rdn_program *p, redan_error *reterr) {
+    uint32_t bytes = p->info.code_bytes;
+    int rc = build_batches(p, reterr);
+    if (!rc || rc == REDAN_E_NOMEM || rdn_jit_batch(p->jit) != RDN_JIT_BATCH_AUTO)
+        return rc;
+    close_batches(p);
+    p->info.batch = NULL;
+    p->info.code_bytes = bytes;
+    return 0;
+}
 int rdn_native_build(struct rdn_program *p, redan_error *reterr) {
     int rc = open_unit(p, reterr);
-    rc = rc || !rdn_jit_wants_batches(p->jit) ? rc : build_batches(p, reterr);
+    rc = rc || !rdn_jit_wants_batches(p->jit) ? rc : batches_if_they_fit(p, reterr);
     return rc ? rc : check(p, reterr);
 }
 int rdn_native_batches(struct rdn_program *p, redan_error *reterr) {
+    uint32_t bytes = p->info.code_bytes;
     int rc = build_batches(p, reterr);
     rc = rc || !p->batches ? rc : check_batches(p, reterr);
-    if (rc)
+    if (rc) {
         close_batches(p);
+        p->info.batch = NULL;
+        p->info.code_bytes = bytes;
+    }
     return rc;
 }
 void rdn_native_close(struct rdn_program *p) {

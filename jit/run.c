@@ -165,8 +165,12 @@ static void rules_by_table(struct rdn_frame *f, bool all) {
         uint64_t own = own_rules(pl, w), late = pl->guard[pl->words + w], open = all ? own : own & r->taint[w] & ~late, yes, undef, again;
         rdn_preds_word(r->ev->preds, &r->at->rules, w, &yes, &undef);
         undef &= open;
-        again = undef & (r->ask[w] | pl->guard[w]) & ~late;
+        /* That the clauses of a tainted guarded rule hold here is not yet that the rule does: interp makes its call. */
+        again = ((undef & (r->ask[w] | pl->guard[w])) | (yes & open & pl->guard[w] & r->taint[w])) & ~late;
+        yes &= ~again;
         r->taint[w] |= undef & late;                     /* asked in their turn */
+        if (undef & late)
+            *rdn_run_flags(r) |= RDN_BLOCK_TAINT;        /* of this event alone */
         undef &= ~(again | late);
         r->fired[w] = (yes & open) | (r->fired[w] & own & ~open);
         f->head.undef[w] |= undef;

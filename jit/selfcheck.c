@@ -155,8 +155,8 @@ static int differing_rule(struct check *k, const struct rdn_event *ev, struct sh
         const struct rdn_rule *r = &k->ir->rules[ev->rules[i]];
         bool fired = h->fired[i / 64] >> i % 64 & 1, undef = h->undef[i / 64] >> i % 64 & 1;
         struct rdn_cell c;
-        if (r->late || r->calls)
-            continue;                                    /* interp runs these anyway */
+        if (r->late)
+            continue;                                    /* the score is not there yet */
         rdn_interp_rule(k->frame, ev->rules[i], &c);
         if (undef != (c.cause != 0) || fired != (!c.cause && c.i))
             return (int)i;
