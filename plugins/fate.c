@@ -65,7 +65,7 @@ void rdn_gen_publish(struct rdn_plugins *ps, struct rdn_gen *g) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_gen *old = p->live;
     for (struct rdn_work *w = ps->works; w; w = w->next) {
-        if (w->gen == g && w->phase == RDN_WP_SERVING)
+        if (w->gen == g && w->phase == RDN_WP_SERVING && !w->retired)
             rdn_work_publish(w);
         else if (w->gen == old && old)
             w->retired = true;
@@ -77,7 +77,7 @@ void rdn_gen_publish(struct rdn_plugins *ps, struct rdn_gen *g) {
         p->rollbacks++;
         rdn_plugin_lift(p);
     }
-    rdn_probation_begin(p, old);
+    rdn_probation_begin(ps, p, old);
     p->live = g;
     g->live = g->done = true;
     g->ready_ns = rdn_mono_ns();
@@ -126,6 +126,7 @@ static void ask(struct rdn_plugins *ps, struct rdn_work *w, struct rdn_zyg *y, i
     w->phase = RDN_WP_FORKING;
 }
 
+static void respawn(struct rdn_plugins *ps, struct rdn_work *dead, int64_t now);
 static void not_confined(struct rdn_plugins *ps, struct rdn_work *w, const char *why) {
     struct rdn_gen *g = w->gen;
     rdn_plugins_log(ps, 1, "R4403 plugin %s: worker is not confined: %s", g->plugin->name, why);
@@ -133,7 +134,12 @@ static void not_confined(struct rdn_plugins *ps, struct rdn_work *w, const char 
         rdn_fail(&g->err, PLUGIN, "R4403", "worker is not confined: %s", why);
         rdn_gen_fail(ps, g);
     }
+    bool lost = g->live && !w->retired && w->pidfd < 0 && w->phase < RDN_WP_DYING;      /* a fork that failed: nobody will bury it */
     rdn_fate_kill(w, "not confined");
+    if (lost) {
+        w->gone_ns = rdn_mono_ns();
+        respawn(ps, w, w->gone_ns);
+    }
 }
 
 static void step_failed(struct rdn_plugins *ps, struct rdn_work *w) {
@@ -213,6 +219,10 @@ static void load_failed(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_out
 
 static void loaded(struct rdn_plugins *ps, struct rdn_work *w) {
     struct rdn_gen *g = w->gen;
+    if (w->retired) {                                   /* another text went live meanwhile: this lane has its worker */
+        rdn_fate_kill(w, "retired");
+        return;
+    }
     uint32_t status = rdn_load32(&w->res->status);
     if (status != RDN_ST_OK) {
         load_failed(ps, w, status == RDN_ST_TIMEOUT ? RDN_OUT_TIMEOUT : RDN_OUT_EXCEPTION, 0);

@@ -261,7 +261,11 @@ static bool semantic(const char *v) {
             return false;
         dots += *p == '.';
     }
-    return dots == 2 && isdigit((unsigned char)p[-1]) && (!*p || *p == '-' || *p == '+');
+    if (dots != 2 || !isdigit((unsigned char)p[-1]) || (*p && *p != '-' && *p != '+'))
+        return false;
+    while (isalnum((unsigned char)*p) || *p == '-' || *p == '+' || *p == '.')      /* it becomes part of a file's name */
+        p++;
+    return !*p;
 }
 
 static bool reverse_domain(const char *id) {

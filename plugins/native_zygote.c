@@ -225,7 +225,9 @@ static const void *code(const struct rdn_load *l, size_t *ret_bytes, uint64_t *r
     *ret_bytes = f->bytes;
     if (!rdn_elf_open(&e, bytes, f->bytes, &why))
         return NULL;
-    *ret_image_bytes = (rdn_elf_image_bytes(&e) + 0x1ffff) & ~(uint64_t)0xffff;
+    uint64_t image = rdn_elf_image_bytes(&e), most = (uint64_t)f->bytes + (1u << 20);
+    image = image < most ? image : most;                /* what the file asks for beyond its size counts against the cap */
+    *ret_image_bytes = (image + 0x1ffff) & ~(uint64_t)0xffff;
     return bytes;
 }
 

@@ -253,7 +253,7 @@ void rdn_plugin_lift(struct rdn_plugin *);              /* ends breaker, quarant
 int  rdn_carry_run(struct rdn_gen *, redan_error *);
 
 /* probation.c */
-void rdn_probation_begin(struct rdn_plugin *, struct rdn_gen *old);
+void rdn_probation_begin(struct rdn_plugins *, struct rdn_plugin *, struct rdn_gen *old);
 void rdn_probation_look(struct rdn_plugins *, struct rdn_plugin *, int64_t now);
 void rdn_gen_publish(struct rdn_plugins *, struct rdn_gen *);        /* all its workers are loaded and tested */
 void rdn_gen_tidy(struct rdn_plugins *);                /* frees texts nobody uses any more */

@@ -20,7 +20,11 @@ static void add_up(const struct rdn_plugin *p, uint64_t *calls, uint64_t *failed
 }
 
 /* The old generation of a reload; NULL after a first load and after a way back. */
-void rdn_probation_begin(struct rdn_plugin *p, struct rdn_gen *old) {
+void rdn_probation_begin(struct rdn_plugins *ps, struct rdn_plugin *p, struct rdn_gen *old) {
+    if (p->before && p->before->back) {                 /* it was on its way back when another text came: too late */
+        p->before->back = false;
+        rdn_gen_fail(ps, p->before);
+    }
     if (p->before)
         p->before->dropped = true;
     p->before = old;

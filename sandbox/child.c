@@ -19,6 +19,7 @@
 #include "sandbox/policy.h"
 #include "sandbox/seccomp.h"
 
+enum { RDN_ALIVE_FD = RDN_CODE_FD + 1 };                /* until the death signal is set for the last time */
 static struct rdn_worker me;                            /* one worker a process */
 static uint64_t image_bytes;                            /* of a native library, on top of the cap */
 static const struct sock_fprog *second;                 /* filter after loading, or NULL */
@@ -104,18 +105,22 @@ static int map_pages(const struct rdn_child_plan *p) {
     return ours && me.load->total_bytes == me.load_bytes ? 0 : -EPROTO;
 }
 
-/* The death signal may have been set too late: then the other end of the pipe is already closed. */
-static int parent_alive(const struct rdn_child_plan *p) {
-    struct pollfd f = { p->alive_read, 0, 0 };
-    close(p->alive_write);
+/* The death signal may have been set too late: then the other end of the pipe is already closed. Asked after each time it is set. */
+static int parent_alive(int alive_read) {
+    struct pollfd f = { alive_read, 0, 0 };
     return poll(&f, 1, 0) == 0 ? 0 : -ESRCH;
 }
 
-static int close_all(bool keep_code) {
+/* All but the control socket, the code of a native library where it has no path, and the pipe that tells of the zygote. */
+static int close_all(const struct rdn_child_plan *p, bool keep_code) {
     close(0);
     close(1);
     close(2);
-    return rdn_close_from(RDN_CTL_FD + 1 + keep_code);
+    if (dup2(p->alive_read, RDN_ALIVE_FD) < 0)
+        return -errno;
+    if (!keep_code)
+        close(RDN_CODE_FD);
+    return rdn_close_from(RDN_ALIVE_FD + 1);
 }
 
 static int place_code(const struct rdn_child_plan *p) {
@@ -166,13 +171,14 @@ static int harden(uint32_t want, uint32_t *got) {
 static void confine(const struct rdn_child_plan *p) {
     uint32_t want = p->spawn.want, got = want & RDN_GOT_PIDNS;        /* the fork would have failed */
     int rc, ruleset = -1, listener;
-    if ((rc = rdn_set_pdeathsig()) < 0 || (rc = parent_alive(p)) < 0)
+    close(p->alive_write);
+    if ((rc = rdn_set_pdeathsig()) < 0 || (rc = parent_alive(p->alive_read)) < 0)
         give_up(p, RDN_C_PDEATH, -rc);
     if ((rc = map_pages(p)) < 0)
         give_up(p, RDN_C_MAP, -rc);
     if (role->code && (rc = place_code(p)) < 0)
         give_up(p, RDN_C_MAP, -rc);
-    if ((rc = close_all(role->code && !p->own_root)) < 0)
+    if ((rc = close_all(p, role->code && !p->own_root)) < 0)
         give_up(p, RDN_C_CLOSE, -rc);
     got |= RDN_GOT_CLOSED;
     role->after_fork_child();
@@ -193,8 +199,9 @@ static void confine(const struct rdn_child_plan *p) {
             give_up(p, RDN_C_CAPS, -rc);
         got |= RDN_GOT_CAPS;
     }
-    if ((rc = harden(want, &got)) < 0)
+    if ((rc = harden(want, &got)) < 0 || (rc = parent_alive(RDN_ALIVE_FD)) < 0)
         give_up(p, RDN_C_PRCTL, -rc);
+    close(RDN_ALIVE_FD);
     if (ruleset >= 0) {
         /* Before the filter, which forbids the call. */
         if ((rc = rdn_landlock_enter(ruleset)) < 0)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/scope.h"
 
 #ifndef MFD_EXEC
@@ -52,15 +53,15 @@ static void remove_others(void) {
 
 static int to_file(const void *bytes, size_t n, const char *path) {
     char tmp[RDN_CODE_PATH + 16];
-    snprintf(tmp, sizeof tmp, "%s.%d", path, getpid());
+    snprintf(tmp, sizeof tmp, "%s.%llx", path, (unsigned long long)rdn_mono_ns());       /* every worker is pid 1 */
     rdn_auto_close int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
     if (fd < 0)
         return -errno;
     int rc = write_all(fd, bytes, n);
-    if (rc == 0 && (fchmod(fd, 0555) < 0 || rename(tmp, path) < 0))
+    /* Another worker may have been faster, and its rules name that file: it stays. */
+    if (rc == 0 && (fchmod(fd, 0555) < 0 || (link(tmp, path) < 0 && errno != EEXIST)))
         rc = -errno;
-    if (rc < 0)
-        unlink(tmp);
+    unlink(tmp);
     return rc;
 }
 

@@ -21,11 +21,24 @@ static int64_t ask(struct rdn_plugin *p, uint32_t lane) {
 
 /* --- exactly once ----------------------------------------------------------------------------------------------- */
 
-struct counting { struct rdn_plugin *p; uint32_t lane; _Atomic bool stop; int64_t calls, wrong; };
+struct counting { struct rdn_plugin *p; uint32_t lane; _Atomic bool stop; int64_t calls, wrong, late; int64_t first; };
+/* A call that a busy machine makes late may have counted or not: the next one tells. */
 static void *count_on(void *arg) {
     struct counting *c = arg;
-    while (!atomic_load(&c->stop))
-        c->wrong += ask(c->p, c->lane) != ++c->calls;
+    bool unsure = false;
+    while (!atomic_load(&c->stop)) {
+        int64_t got = ask(c->p, c->lane);
+        c->late += got < 0;
+        if (got == -(int64_t)RDN_OUT_TIMEOUT || got == -(int64_t)RDN_OUT_NOT_READY) {
+            unsure = true;
+            continue;
+        }
+        bool right = got == c->calls + 1 || (unsure && got == c->calls + 2);
+        if (!right && !c->wrong++)
+            c->first = got;
+        c->calls = right ? got : c->calls + 1;
+        unsure = false;
+    }
     return NULL;
 }
 
@@ -51,8 +64,9 @@ static void carried(void **state) {
     for (int i = 0; i < 2; i++) {
         atomic_store(&c[i].stop, true);
         pthread_join(threads[i], NULL);
-        if (c[i].wrong || c[i].calls < 50)
-            fail_msg("lane %d: %lld of %lld calls out of order", i, (long long)c[i].wrong, (long long)c[i].calls);
+        if (c[i].wrong || c[i].calls < 50 || c[i].late > 5)
+            fail_msg("lane %d: %lld of %lld calls out of order, the first answered %lld; %lld late", i, (long long)c[i].wrong, (long long)c[i].calls,
+                     (long long)c[i].first, (long long)c[i].late);
     }
     printf("50 reloads with state: %lld and %lld calls counted without a gap\n", (long long)c[0].calls, (long long)c[1].calls);
     rdn_plugin_close(p);

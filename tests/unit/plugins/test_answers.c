@@ -129,9 +129,10 @@ static void clean(void **state) {
 
 static const bool moves[RDN_W_STATES][RDN_W_STATES] = {
     [RDN_W_STARTING] = { [RDN_W_READY] = true, [RDN_W_DEAD] = true },
-    [RDN_W_READY] = { [RDN_W_BUSY] = true, [RDN_W_DEAD] = true },
+    [RDN_W_READY] = { [RDN_W_BUSY] = true, [RDN_W_MOVING] = true, [RDN_W_DEAD] = true },
     [RDN_W_BUSY] = { [RDN_W_READY] = true, [RDN_W_LATE] = true, [RDN_W_DEAD] = true },
     [RDN_W_LATE] = { [RDN_W_READY] = true, [RDN_W_DEAD] = true },
+    [RDN_W_MOVING] = { [RDN_W_READY] = true, [RDN_W_LATE] = true, [RDN_W_DEAD] = true },
 };
 
 static void transitions(void **state) {
