@@ -143,7 +143,7 @@ uint64_t rdn_feed_symbol_key(const char *symbol, size_t n) {
     if (n > sizeof key)
         return rdn_fnv64(symbol, n);
     memcpy(&key, symbol, n);
-    return key;
+    return key | UINT64_C(1) << 63;                      /* never a number; ASCII leaves the bit free */
 }
 
 static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64_t key, uint32_t *ret_id, redan_error *reterr) {
@@ -254,7 +254,7 @@ size_t rdn_feed_line(struct redan_feed *f, const unsigned char *in, size_t len, 
         if (!f->skipping)
             rdn_feed_fault(f, REDAN_FAULT_SHORT_INPUT);
         f->skipping = true;
-        return len;
+        return len < RDN_FEED_MESSAGE ? len : RDN_FEED_MESSAGE;
     }
     size_t n = (size_t)(nl - in);
     bool skipped = f->skipping;

@@ -104,7 +104,17 @@ static void drop_held(struct redan_feed *f, uint32_t instrument) {
 static void hold(const struct line *l, redan_mevent proto, uint64_t *last_held) {
     if (*last_held && !rdn_diff_follows(diff_of(&proto), *last_held))
         drop_held(l->f, l->instrument);
-    if (!push_group(l, "b", "a", proto, &l->f->held)) {
+    uint32_t before = l->f->held.n;
+    bool room = push_group(l, "b", "a", proto, &l->f->held);
+    if (room && l->f->held.n == before) {                /* one without levels is a link of the chain, too */
+        redan_mevent *e = rdn_events_push(&l->f->held);
+        if (e) {
+            *e = proto;
+            e->action = REDAN_MARKET_STATUS;
+        }
+        room = e != NULL;
+    }
+    if (!room) {
         drop_held(l->f, l->instrument);
         rdn_feed_fault(l->f, REDAN_FAULT_FULL);
     }

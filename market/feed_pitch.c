@@ -24,7 +24,7 @@ static bool base36(const char *s, unsigned n, uint64_t *ret) {
 }
 
 static bool number(const char *s, unsigned n, int64_t *ret) {
-    uint64_t v;
+    uint64_t v = 0;
     bool ok = rdn_decimal_u64(s, n, &v);
     *ret = (int64_t)v;
     return ok;
