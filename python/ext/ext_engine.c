@@ -48,6 +48,8 @@ static void rules_shut(struct ext_rules *r) {
 }
 
 static void engine_shut(struct ext_engine *e) {
+    redan_engine *eng = e->eng;
+    e->eng = NULL;                                       /* first: waiting below lets other threads ask for a lane */
     for (struct ext_lane *l = e->lanes, *next; l; l = next) {
         Py_INCREF((PyObject *)l);                        /* waiting for its lock lets other threads drop it */
         lane_shut(l);
@@ -56,8 +58,6 @@ static void engine_shut(struct ext_engine *e) {
     }
     for (struct ext_rules *r = e->rules; r; r = r->next)
         rules_shut(r);
-    redan_engine *eng = e->eng;
-    e->eng = NULL;
     Py_BEGIN_ALLOW_THREADS                               /* joins the supervisor of plugins */
     redan_close(eng);
     Py_END_ALLOW_THREADS
@@ -197,7 +197,11 @@ static PyObject *engine_active(PyObject *self, PyObject *none) {
     struct ext_engine *e = ext_as_engine(self);
     if (!e->eng)
         return ext_closed("engine");
-    ext_lock(&e->setup);
+    ext_lock(&e->setup);                                /* which may wait without the GIL: somebody may close meanwhile */
+    if (!e->eng) {
+        pthread_mutex_unlock(&e->setup);
+        return ext_closed("engine");
+    }
     struct rdn_active *a = atomic_load(&e->eng->active);
     uint64_t generation = a ? a->generation : 0;
     redan_ruleset *rs = a ? a->rs : NULL;

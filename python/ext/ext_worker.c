@@ -9,7 +9,7 @@ enum { ROWS = RDN_PLUGIN_ROWS, PARAMS = 16, FUNCTIONS = 16 };
 
 struct ext_workers { PyObject_HEAD struct rdn_plugins *ps; struct ext_log log; };
 struct function { uint32_t nparams; uint8_t kind[PARAMS], ret_kind; uint32_t width[PARAMS], ret_width; };
-struct ext_worker { PyObject_HEAD struct ext_workers *owner; struct rdn_plugin *p; uint32_t nfns; struct function fns[FUNCTIONS]; };
+struct ext_worker { PyObject_HEAD pthread_mutex_t mu; struct ext_workers *owner; struct rdn_plugin *p; uint32_t nfns; struct function fns[FUNCTIONS]; };
 
 static PyObject *workers_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = { "program", "minor", "site", "seed", NULL };
@@ -187,6 +187,7 @@ static struct ext_worker *worker_new(struct ext_workers *w, const struct rdn_plu
     struct ext_worker *k = (struct ext_worker *)alloc(ext_worker_type, 0);
     if (!k)
         return NULL;
+    pthread_mutex_init(&k->mu, NULL);                   /* one call at a time: a plugin's lane is one thread's */
     k->owner = (struct ext_workers *)Py_NewRef((PyObject *)w);
     k->p = p;
     k->nfns = s->nfns;
@@ -329,10 +330,12 @@ static PyObject *worker_call(PyObject *self, PyObject *args) {
         return PyErr_NoMemory();
     if (take_columns(f, columns, n, c)) {
         enum rdn_outcome worst;
+        ext_lock(&k->mu);
         Py_BEGIN_ALLOW_THREADS
         worst = rdn_plugin_call_fn(k->p, fn, 0, c->args, f->nparams, n, now, 0, c->out, c->outs);
         Py_END_ALLOW_THREADS
         r = answers_of(f, c, n, worst);
+        pthread_mutex_unlock(&k->mu);
     }
     while (c->nheld)
         PyBuffer_Release(&c->held[--c->nheld]);
@@ -395,6 +398,7 @@ static void worker_free(PyObject *self) {
     Py_BEGIN_ALLOW_THREADS
     rdn_plugin_close(k->p);
     Py_END_ALLOW_THREADS
+    pthread_mutex_destroy(&k->mu);
     Py_DECREF((PyObject *)k->owner);
     ext_free(self);
 }
