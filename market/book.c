@@ -4,12 +4,10 @@
 
 #include <sys/mman.h>
 
-#include "base/fault.h"
-
 int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far, bool valid) {
     b->bytes = rdn_levels_bytes(window, far);
-    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
+    void *p = rdn_market_reserve(b->bytes);
+    if (!p)
         return REDAN_E_NOMEM;
     b->memory = p;
     b->valid = b->whole = valid;

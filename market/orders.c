@@ -7,13 +7,18 @@
 
 #include "base/fault.h"
 
+void *rdn_market_reserve(size_t bytes) {
+    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 int rdn_orders_open(struct rdn_orders *t, uint32_t max, bool by_instrument) {
     uint32_t slots = 64;
     while (slots < 2 * (uint64_t)max)
         slots *= 2;
     *t = (struct rdn_orders){ .mask = slots - 1, .max = max, .by_instrument = by_instrument, .bytes = slots * sizeof(struct rdn_order) };
-    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
+    void *p = rdn_market_reserve(t->bytes);
+    if (!p)
         return REDAN_E_NOMEM;
     (void)madvise(p, t->bytes, MADV_HUGEPAGE);            /* every order is a random access: fewer misses of the TLB */
     t->slots = p;

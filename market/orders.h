@@ -25,6 +25,8 @@ struct rdn_orders {
     bool by_instrument;                  /* ids are unique within an instrument only */
     size_t bytes;
 };
+/* Zeroed address space that is committed by use; NULL. Given back with munmap. */
+void *rdn_market_reserve(size_t bytes);
 int  rdn_orders_open(struct rdn_orders *, uint32_t max, bool by_instrument);      /* NOMEM; address space, committed by use */
 void rdn_orders_close(struct rdn_orders *);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/fault.h"
+#include "market/orders.h"
 
 #define TO(NAME) (1u << RDN_FEED_##NAME)
 static const uint8_t may_become[] = {
@@ -46,8 +46,8 @@ bool rdn_sync_snapshot(struct rdn_sync *s, uint64_t last) {
 }
 
 bool rdn_events_open(struct rdn_events *q, uint32_t cap) {
-    void *p = rdn_fault_hit() ? MAP_FAILED : mmap(NULL, cap * sizeof *q->ev, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
+    void *p = rdn_market_reserve(cap * sizeof *q->ev);
+    if (!p)
         return false;
     *q = (struct rdn_events){ .ev = p, .cap = cap };
     return true;

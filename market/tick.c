@@ -2,7 +2,7 @@
  * tick.c: the 24-byte wire tick, one and many (market.h). A price is a double on the wire: it must lie within a thousandth of a tick of a
  * whole one, and becomes that one.
  *
- * The loop over many has no branch, so that the compiler makes vectors of it: what is wrong with a tick is worked out for every tick. */
+ * One tick and a block of them share what is said of a price and of a pair. */
 #include <math.h>
 #include <string.h>
 
@@ -21,22 +21,33 @@ static inline int64_t bits(double v) {
     return b;
 }
 
-/* Whole ticks of a price, 0 for none, and what is wrong with it. */
-static inline int64_t ticks(double px, double per_price, uint8_t *fault) {
-    double q = px * per_price, whole = (q + ROUND) - ROUND;
-    bool number = (px > 0 && q < MOST) || bits(px) == 0, on_tick = fabs(q - whole) <= 0.001;
-    uint8_t f = on_tick ? 0 : REDAN_FAULT_OFF_TICK;
-    *fault = number ? f : REDAN_FAULT_BAD_NUMBER;
-    return bits(q + ROUND) - bits(ROUND);
+#define INLINE static inline __attribute__((always_inline))
+
+/* Whole ticks of a price, 0 for none, and what is wrong with it. Without a branch and in one width, so that a loop of it becomes vectors. */
+INLINE int64_t ticks(double px, double per, int64_t *fault) {
+    double q = px * per, near = q + ROUND, off = fabs(q - (near - ROUND));
+    int64_t off_tick = off <= 0.001 ? 0 : REDAN_FAULT_OFF_TICK;
+    int64_t number = (px > 0) & (q < MOST), absent = bits(px) == 0;
+    *fault = (number | absent) ? off_tick : REDAN_FAULT_BAD_NUMBER;
+    return bits(near) - bits(ROUND);
 }
 
-static inline uint8_t one(struct wire w, double per_price, int64_t *bid, int64_t *ask) {
-    uint8_t fb, fa;
-    int64_t b = ticks(w.bid, per_price, &fb), a = ticks(w.ask, per_price, &fa);
-    uint8_t bad = fb ? fb : fa, crossed = b > a && a != 0 ? REDAN_FAULT_CROSSED : 0;
-    *bid = bad ? 0 : b;
-    *ask = bad ? 0 : a;
-    return bad ? bad : crossed;
+/* Fault numbers of both sides as one; a refused tick loses its prices. 1: refused. */
+INLINE int64_t join(int64_t *bid, int64_t *ask, int64_t fb, int64_t fa, int64_t *ret_fault) {
+    int64_t bad = fb ? fb : fa, keep = bad ? 0 : -1;
+    int64_t crossed = ((*bid > *ask) & (*ask != 0)) ? REDAN_FAULT_CROSSED : 0;
+    *ret_fault = bad ? bad : crossed;
+    *bid &= keep;
+    *ask &= keep;
+    return keep + 1;
+}
+
+INLINE uint8_t one(struct wire w, double per, int64_t *bid, int64_t *ask) {
+    int64_t fb, fa, fault;
+    *bid = ticks(w.bid, per, &fb);
+    *ask = ticks(w.ask, per, &fa);
+    join(bid, ask, fb, fa, &fault);
+    return (uint8_t)fault;
 }
 
 static double per_price(const redan_feed *f, uint32_t instrument) { return f->instruments[instrument].per_price; }
@@ -58,32 +69,6 @@ int redan_tick_decode(const redan_feed *f, uint32_t instrument, const void *byte
 
 enum { BLOCK = 64 };
 
-/* One side of a block: whole ticks and faults, in loops of one width each. */
-static inline __attribute__((always_inline)) void side(const double *restrict px, double per, int64_t *restrict out, int64_t *restrict fault) {
-    for (size_t i = 0; i < BLOCK; i++) {
-        double q = px[i] * per, near = q + ROUND, off = fabs(q - (near - ROUND));
-        int64_t off_tick = off <= 0.001 ? 0 : REDAN_FAULT_OFF_TICK;
-        int64_t number = (px[i] > 0) & (q < MOST), absent = bits(px[i]) == 0;
-        fault[i] = (number | absent) ? off_tick : REDAN_FAULT_BAD_NUMBER;
-        out[i] = bits(near) - bits(ROUND);
-    }
-}
-
-/* Fault numbers of both sides as one; refused ticks lose their prices. Returns how many are refused. */
-static inline __attribute__((always_inline)) size_t join(int64_t *restrict bid, int64_t *restrict ask, const int64_t *restrict fb,
-                                                         const int64_t *restrict fa, int64_t *restrict f) {
-    int64_t refused = 0;
-    for (size_t i = 0; i < BLOCK; i++) {
-        int64_t bad = fb[i] ? fb[i] : fa[i], keep = bad ? 0 : -1;
-        int64_t crossed = ((bid[i] > ask[i]) & (ask[i] != 0)) ? REDAN_FAULT_CROSSED : 0;
-        f[i] = bad ? bad : crossed;
-        bid[i] &= keep;
-        ask[i] &= keep;
-        refused -= ~keep;
-    }
-    return (size_t)refused;
-}
-
 /* Resolvers of clones run before a sanitizer has set itself up. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -96,12 +81,16 @@ static size_t block(double per, const char *bytes, int64_t *restrict ts, int64_t
         memcpy(&b[i], bytes + i * TICK_BYTES + 8, 8);
         memcpy(&a[i], bytes + i * TICK_BYTES + 16, 8);
     }
-    side(b, per, bid, fb);
-    side(a, per, ask, fa);
-    size_t refused = join(bid, ask, fb, fa, f);
+    for (size_t i = 0; i < BLOCK; i++)
+        bid[i] = ticks(b[i], per, &fb[i]);
+    for (size_t i = 0; i < BLOCK; i++)
+        ask[i] = ticks(a[i], per, &fa[i]);
+    int64_t refused = 0;
+    for (size_t i = 0; i < BLOCK; i++)
+        refused += join(&bid[i], &ask[i], fb[i], fa[i], &f[i]);
     for (size_t i = 0; i < BLOCK; i++)
         faults[i] = (uint8_t)f[i];
-    return refused;
+    return (size_t)refused;
 }
 
 static size_t columns(double per, const char *bytes, size_t n, int64_t *ts, int64_t *bid, int64_t *ask, uint8_t *faults) {
