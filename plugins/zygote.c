@@ -19,7 +19,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "sandbox/alive.h"
 #include "sandbox/child.h"
+#include "sandbox/code.h"
 #include "sandbox/limits.h"
 #include "sandbox/ns.h"
 #include "sandbox/policy.h"
@@ -33,7 +35,7 @@ static struct {
     struct rdn_baseline base;
     struct { pid_t pid; uint64_t token; } kids[MAX_KIDS];
     unsigned nkids;
-    int alive[2];                                       /* see rdn_child_plan: both ends are kept here */
+    int alive;                                          /* what workers ask whether this process is still there */
 } z;
 
 /* CPython's crash dumper knows only descriptors. This definition comes before libc's for every library of the process. */
@@ -159,7 +161,7 @@ static pid_t fork_worker(struct rdn_child_plan *p, int *ret_pidfd) {
 }
 
 static void spawn_one(const struct rdn_ctl_spawn *s, const int *fds) {
-    struct rdn_child_plan p = { .spawn = *s, .fds = { fds[0], fds[1], fds[2] }, .alive_read = z.alive[0], .alive_write = z.alive[1],
+    struct rdn_child_plan p = { .spawn = *s, .fds = { fds[0], fds[1], fds[2] }, .alive = z.alive,
                                 .filters = z.filters, .second = z.role->code ? &z.second[s->deny] : NULL, .own_root = z.own_root, .role = z.role };
     struct rdn_ctl_report r = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWNED, .token = s->token };
     int pidfd = -1;
@@ -237,8 +239,8 @@ int main(int argc, char **argv) {
     compile_filters();
     if (rdn_baseline_open(&z.base) < 0)
         fail(RDN_Z_BASELINE, "/proc/self/statm");
-    if (pipe2(z.alive, O_CLOEXEC) < 0)
-        fail(RDN_Z_BASELINE, "pipe");
+    if ((z.alive = rdn_alive_open(RDN_CODE_FD + 1)) < 0)
+        fail(RDN_Z_BASELINE, "a lock to be known by");
     ready_signals();
     confine_self(how);
     z.own_root = how != RDN_NS_NONE;

@@ -8,12 +8,12 @@
  * Nothing here may allocate between the baseline and the limits: the caps are relative to the size at the fork. */
 #include "sandbox/child.h"
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "sandbox/alive.h"
 #include "sandbox/landlock.h"
 #include "sandbox/limits.h"
 #include "sandbox/policy.h"
@@ -105,18 +105,12 @@ static int map_pages(const struct rdn_child_plan *p) {
     return ours && me.load->total_bytes == me.load_bytes ? 0 : -EPROTO;
 }
 
-/* The death signal may have been set too late: then the other end of the pipe is already closed. Asked after each time it is set. */
-static int parent_alive(int alive_read) {
-    struct pollfd f = { alive_read, 0, 0 };
-    return poll(&f, 1, 0) == 0 ? 0 : -ESRCH;
-}
-
-/* All but the control socket, the code of a native library where it has no path, and the pipe that tells of the zygote. */
+/* All but the control socket, the code of a native library where it has no path, and the descriptor that tells of the zygote. */
 static int close_all(const struct rdn_child_plan *p, bool keep_code) {
     close(0);
     close(1);
     close(2);
-    if (dup2(p->alive_read, RDN_ALIVE_FD) < 0)
+    if (dup2(p->alive, RDN_ALIVE_FD) < 0)
         return -errno;
     if (!keep_code)
         close(RDN_CODE_FD);
@@ -128,8 +122,6 @@ static int place_code(const struct rdn_child_plan *p) {
     const void *code = role->code(me.load, &n, &image_bytes);
     if (!code)
         return -ENOEXEC;
-    if (p->alive_read == RDN_CODE_FD || p->alive_write == RDN_CODE_FD)
-        return p->own_root ? rdn_code_place(code, n, me.load->sha256, true, me.code_path) : -EBADF;
     return rdn_code_place(code, n, me.load->sha256, p->own_root, me.code_path);
 }
 
@@ -171,8 +163,7 @@ static int harden(uint32_t want, uint32_t *got) {
 static void confine(const struct rdn_child_plan *p) {
     uint32_t want = p->spawn.want, got = want & RDN_GOT_PIDNS;        /* the fork would have failed */
     int rc, ruleset = -1, listener;
-    close(p->alive_write);
-    if ((rc = rdn_set_pdeathsig()) < 0 || (rc = parent_alive(p->alive_read)) < 0)
+    if ((rc = rdn_set_pdeathsig()) < 0 || (rc = rdn_alive_check(p->alive)) < 0)   /* asked each time, since it may be set too late */
         give_up(p, RDN_C_PDEATH, -rc);
     if ((rc = map_pages(p)) < 0)
         give_up(p, RDN_C_MAP, -rc);
@@ -199,7 +190,7 @@ static void confine(const struct rdn_child_plan *p) {
             give_up(p, RDN_C_CAPS, -rc);
         got |= RDN_GOT_CAPS;
     }
-    if ((rc = harden(want, &got)) < 0 || (rc = parent_alive(RDN_ALIVE_FD)) < 0)
+    if ((rc = harden(want, &got)) < 0 || (rc = rdn_alive_check(RDN_ALIVE_FD)) < 0)
         give_up(p, RDN_C_PRCTL, -rc);
     close(RDN_ALIVE_FD);
     if (ruleset >= 0) {

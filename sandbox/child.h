@@ -8,7 +8,7 @@
 struct rdn_child_plan {
     struct rdn_ctl_spawn spawn;                         /* as the host sent it */
     int fds[3];                                         /* req, res, load */
-    int alive_read, alive_write;                        /* a pipe of the zygote: end of file means it is gone */
+    int alive;                                          /* of rdn_alive_open() in the zygote; above RDN_CODE_FD */
     uint64_t vm_bytes, data_bytes;                      /* sizes read just before the fork */
     const struct sock_fprog *filters, *second;          /* by enum rdn_policy_mode; second: NULL, or after loading native code */
     bool own_root;                                      /* the zygote has a tmpfs of its own as root */

@@ -63,6 +63,16 @@ def run(host, what, victim):
             os.kill(c, signal.SIGKILL)
 
 
+def describe(pid):
+    """What is left is told apart by its parent and its namespace: a zygote, a worker before its confinement, or after."""
+    try:
+        lines = pathlib.Path(f'/proc/{pid}/status').read_text().splitlines()
+        stack = pathlib.Path(f'/proc/{pid}/wchan').read_text()
+    except OSError:
+        return f'{pid}: gone by now'
+    return f'{pid}: ' + ', '.join(x.replace('\t', ' ') for x in lines if x.split(':')[0] in ('State', 'PPid', 'Uid', 'NSpid', 'Seccomp', 'SigQ')) + f', in {stack}'
+
+
 MOMENTS, LONGEST_S = 50, 0.35
 
 
@@ -96,6 +106,7 @@ def moments(host, seed):
         if left:
             print(f'moment {i}, {wait * 1e3:.0f} ms: {len(left)} processes left')
             for pid in left:
+                print('  ' + describe(pid))
                 os.kill(pid, signal.SIGKILL)
     print(f'kill -9 of the host at {MOMENTS} moments: {clean} left nothing, {started} had zygotes by then (seed {seed})')
     return clean == MOMENTS and started > MOMENTS // 2
