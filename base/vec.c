@@ -3,6 +3,7 @@
 #include "base/vec.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Elements of this many bytes mostly stand alone: the actions of a rule, say. */
@@ -20,4 +21,9 @@ void *rdn_vec_grow(struct rdn_arena *a, void *v, uint32_t n, uint32_t *cap, size
     assert(*cap < UINT32_MAX / 2);
     *cap = *cap ? *cap * 2 : size > FEW ? 1 : 8;
     return rdn_vec_room(a, v, n, *cap, size);
+}
+
+void rdn_vec_sort(void *v, uint32_t n, size_t size, int (*order)(const void *, const void *)) {
+    if (n > 1)                                          /* an empty array may have no block, which qsort does not allow */
+        qsort(v, n, size, order);
 }

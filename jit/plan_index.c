@@ -116,8 +116,7 @@ static void collect(struct rdn_choice *c, entries *es) {
         else if ((r->how == RDN_RULE_LADDER || r->how == RDN_RULE_PURE) && rdn_plan_threshold(pl, r->by, &t))
             rdn_push_val(c->tmp, es, ((struct entry){t.word, t.flip, r->how, t.key, i}));
     }
-    if (es->n)
-        qsort(es->v, es->n, sizeof *es->v, by_place);
+    rdn_sort(es, by_place);
 }
 
 /* ---- tables ---- */

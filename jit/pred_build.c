@@ -405,7 +405,7 @@ static void open_steps(struct build *b) {
     struct rdn_preds *o = b->out;
     uint32_t truths = 2;
     dissolve_short_runs(b);
-    qsort(b->groups.v, b->groups.n, sizeof *b->groups.v, by_key);
+    rdn_sort(&b->groups, by_key);
     for (uint32_t i = 0; i < b->ops.n; i++)              /* truth values that operations make stand behind the two constants */
         if (b->ops.v[i].op.code >= RDN_PC_B_OFI)
             b->truths.v[b->ops.v[i].op.dst].at = truths++;
