@@ -10,8 +10,8 @@
 #include "market/decimal.h"
 
 static const struct rdn_format formats[] = {
-#define FORMAT(name, prefix, by_instrument, unknown_id, snapshots, doc) \
-    { #name, rdn_feed_##prefix, by_instrument, REDAN_POLICY_##unknown_id, snapshots },
+#define FORMAT(name, prefix, by_instrument, unknown_id, resync, doc) \
+    { #name, rdn_feed_##prefix, by_instrument, REDAN_POLICY_##unknown_id, RDN_RESYNC_##resync },
 #include "market/formats.def"
 #undef FORMAT
 };
@@ -70,17 +70,25 @@ static int settle(struct redan_feed *f, const redan_feed_options *o, redan_error
     return settle_policies(f, o, reterr);
 }
 
-static bool reserve(struct redan_feed *f, uint32_t max_orders) {
+static bool reserve_resync(struct redan_feed *f, int64_t patience_ns) {
+    if (f->format->resync == RDN_RESYNC_NONE)
+        return true;
+    if (f->format->resync == RDN_RESYNC_BOOK)
+        f->syncs = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->syncs[0]);
+    else
+        f->mold = rdn_zalloc(&rdn_libc_mem, sizeof *f->mold);
+    return (f->syncs || (f->mold && rdn_mold_open(f->mold, patience_ns))) && rdn_events_open(&f->ready, RDN_READY_MAX) &&
+           rdn_events_open(&f->held, RDN_HELD_MAX);
+}
+
+static bool reserve(struct redan_feed *f, uint32_t max_orders, int64_t patience_ns) {
     for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
         f->names_mask = f->names_mask * 2 + 1;
     f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
     f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
     f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
     f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
-    if (f->format->snapshots)
-        f->syncs = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->syncs[0]);
-    return f->instruments && f->books.book && f->names && f->locates && (!f->format->snapshots || f->syncs) &&
-           (!f->format->snapshots || (rdn_events_open(&f->ready, RDN_READY_MAX) && rdn_events_open(&f->held, RDN_HELD_MAX))) &&
+    return f->instruments && f->books.book && f->names && f->locates && reserve_resync(f, patience_ns) &&
            rdn_orders_open(&f->books.orders, max_orders, f->format->ids_by_instrument) == 0;
 }
 
@@ -94,7 +102,7 @@ int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *
         return rdn_fail(reterr, NOMEM, "", "no memory for a feed");
     rdn_json_init(&f->json, &rdn_libc_mem);
     int rc = settle(f, o, reterr);
-    if (rc == 0 && !reserve(f, o->max_orders ? o->max_orders : 1u << 21))
+    if (rc == 0 && !reserve(f, o->max_orders ? o->max_orders : 1u << 21, o->patience_ns))
         rc = rdn_fail(reterr, NOMEM, "", "no memory for %u instruments and their orders", f->max_instruments);
     if (rc < 0) {
         redan_feed_close(f);
@@ -113,6 +121,9 @@ void redan_feed_close(redan_feed *f) {
     rdn_events_close(&f->ready);
     rdn_events_close(&f->held);
     rdn_json_fini(&f->json);
+    if (f->mold)
+        rdn_mold_close(f->mold);
+    rdn_free(&rdn_libc_mem, f->mold, sizeof *f->mold);
     rdn_free(&rdn_libc_mem, f->syncs, f->max_instruments * sizeof f->syncs[0]);
     rdn_free(&rdn_libc_mem, f->books.book, f->max_instruments * sizeof f->books.book[0]);
     rdn_free(&rdn_libc_mem, f->locates, RDN_LOCATES * sizeof f->locates[0]);
@@ -153,7 +164,9 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
         return rdn_fail(reterr, FULL, "", "%u instruments are all there can be", f->max_instruments);
     if (name->instrument)
         return rdn_fail(reterr, INVAL, "", "symbol or number of '%s' is there already", in->symbol);
-    if (rdn_book_open(b, f->books.window, f->books.far, !f->format->snapshots) < 0)
+    /* A book that appears in the middle of a numbered stream is as whole as the others. */
+    bool valid = f->format->resync == RDN_RESYNC_NONE || (f->mold && f->mold->state == RDN_FEED_LIVE);
+    if (rdn_book_open(b, f->books.window, f->books.far, valid) < 0)
         return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
     f->book_bytes += b->bytes;
     f->instruments[f->books.n] = *in;
@@ -265,10 +278,17 @@ size_t rdn_feed_line(struct redan_feed *f, const unsigned char *in, size_t len, 
     return (size_t)(nl - in) + 1;
 }
 
+/* Events that are ready, and for a numbered stream those that had no room to become so. */
+static uint32_t take_ready(struct redan_feed *f, redan_mevent *out, uint32_t cap) {
+    if (f->mold && !f->ready.n)
+        rdn_mold_pump(f);
+    return rdn_events_take(&f->ready, out, cap);
+}
+
 uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used) {
     const unsigned char *in = bytes;
     size_t used = 0;
-    uint32_t n = rdn_events_take(&f->ready, out, cap);
+    uint32_t n = take_ready(f, out, cap);
     while (!f->ready.n && used < len && cap - n >= RDN_FEED_EVENTS && !f->dead) {
         uint32_t got = 0;
         size_t step = f->format->decode(f, in + used, len - used, out + n, &got);
@@ -276,7 +296,7 @@ uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_m
             break;
         used += step;
         n += got;
-        n += rdn_events_take(&f->ready, out + n, cap - n);
+        n += take_ready(f, out + n, cap - n);
     }
     if (f->dead)
         used = len;
@@ -306,9 +326,35 @@ static bool resolve(struct redan_feed *f, redan_mevent *e) {
     return o != NULL;
 }
 
+/* What concerns every book: messages are missing, all is gone, or a snapshot is complete. One fault, however many books. */
+static uint8_t apply_all(struct redan_feed *f, const redan_mevent *e) {
+    redan_mevent one = *e;
+    uint8_t fault = e->action == REDAN_MARKET_GAP ? REDAN_FAULT_SEQ_GAP : 0;
+    if (e->action == REDAN_MARKET_CLEAR)
+        rdn_orders_clear_all(&f->books.orders);
+    else if (!fault && e->action != REDAN_MARKET_STATUS)
+        fault = REDAN_FAULT_UNKNOWN_TYPE;
+    if (fault)
+        rdn_feed_fault(f, fault);
+    for (one.instrument = 0; one.instrument < f->books.n && fault != REDAN_FAULT_UNKNOWN_TYPE; one.instrument++) {
+        struct rdn_book *b = &f->books.book[one.instrument];
+        if (e->action == REDAN_MARKET_CLEAR)
+            b->live = 0;
+        if (fault)
+            b->valid = b->whole = false;
+        else
+            rdn_book_apply(&f->books, &one);
+        if (e->flags & REDAN_MF_LAST)
+            rdn_book_publish(&f->books, b, &one);
+    }
+    return fault;
+}
+
 static uint8_t apply(struct redan_feed *f, const redan_mevent *e) {
     uint8_t fault = 0, later;
     redan_mevent whole;
+    if (e->instrument == REDAN_ALL_INSTRUMENTS)
+        return apply_all(f, e);
     if (e->instrument == REDAN_BY_ORDER) {
         whole = *e;
         if (!resolve(f, &whole))

@@ -10,6 +10,7 @@
 #define RDN_FEED_H
 #include "base/json_read.h"
 #include "market/book.h"
+#include "market/mold.h"
 #include "market/sync.h"
 
 enum { RDN_FEED_EVENTS = 16, RDN_LOCATES = 65536, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
@@ -26,7 +27,7 @@ struct rdn_format {
     size_t (*decode)(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
     bool ids_by_instrument;
     uint8_t unknown_id;                                 /* policy of UNKNOWN_ID when none is asked for */
-    bool snapshots;                                     /* a book is not valid before its first snapshot */
+    enum rdn_resync { RDN_RESYNC_NONE, RDN_RESYNC_BOOK, RDN_RESYNC_FEED } resync;        /* see formats.def */
 };
 struct rdn_feed_name { uint64_t key; uint32_t instrument; };           /* instrument UINT32_MAX: free */
 struct redan_feed {
@@ -36,6 +37,7 @@ struct redan_feed {
     struct rdn_feed_name *names;                        /* what the input calls instruments; open addressing */
     uint32_t *locates;                                  /* short codes of the day: instrument + 1; 0: not told; UINT32_MAX: filtered */
     struct rdn_sync *syncs;                             /* by instrument; formats with snapshots */
+    struct rdn_mold *mold;                              /* RDN_RESYNC_FEED */
     struct rdn_events ready, held;                      /* decoded and not yet taken; waiting for a snapshot */
     struct rdn_json_reader json;
     uint32_t max_instruments, names_mask;
@@ -67,7 +69,10 @@ unsigned rdn_feed_split(const char *line, size_t n, struct rdn_column *, unsigne
 size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
                      uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));
 
-#define FORMAT(name, prefix, by_instrument, unknown_id, snapshots, doc) \
+/* One ITCH message. */
+uint32_t rdn_feed_itch50_message(struct redan_feed *, const unsigned char *in, size_t n, redan_mevent *out);
+
+#define FORMAT(name, prefix, by_instrument, unknown_id, resync, doc) \
     size_t rdn_feed_##prefix(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n);
 #include "market/formats.def"
 #undef FORMAT

@@ -104,7 +104,7 @@ static const struct { uint16_t bytes; uint32_t (*read)(struct message *); } type
 #undef ITCH
 };
 
-static uint32_t convert(struct redan_feed *f, const unsigned char *in, size_t n, redan_mevent *e) {
+uint32_t rdn_feed_itch50_message(struct redan_feed *f, const unsigned char *in, size_t n, redan_mevent *e) {
     if (!n || n != types[in[0]].bytes) {
         rdn_feed_fault(f, n && !types[in[0]].read ? REDAN_FAULT_UNKNOWN_TYPE : REDAN_FAULT_SHORT_INPUT);
         return 0;
@@ -124,6 +124,6 @@ size_t rdn_feed_itch50(struct redan_feed *f, const unsigned char *in, size_t len
     if (len < 2 || len - 2 < rdn_be16(in))
         return 0;
     f->seq++;
-    *ret_n = convert(f, in + 2, rdn_be16(in), out);
+    *ret_n = rdn_feed_itch50_message(f, in + 2, rdn_be16(in), out);
     return 2u + rdn_be16(in);
 }

@@ -65,3 +65,11 @@ void rdn_orders_clear(struct rdn_orders *t, uint32_t instrument) {
             i++;
     }
 }
+
+void rdn_orders_clear_all(struct rdn_orders *t) {
+    for (uint32_t i = 0; t->n && i <= t->mask; i++)
+        if (t->slots[i].qty) {
+            t->slots[i].qty = 0;
+            t->n--;
+        }
+}

@@ -49,4 +49,5 @@ static inline void rdn_orders_prefetch(const struct rdn_orders *t, uint64_t id, 
 bool rdn_orders_add(struct rdn_orders *, struct rdn_order);
 void rdn_orders_remove(struct rdn_orders *, struct rdn_order *);
 void rdn_orders_clear(struct rdn_orders *, uint32_t instrument);     /* O(slots) */
+void rdn_orders_clear_all(struct rdn_orders *);                      /* O(slots) */
 #endif

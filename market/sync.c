@@ -24,17 +24,33 @@ static bool become(struct rdn_sync *s, enum rdn_feed_state next) {
 /* The first difference after a snapshot must reach from what it holds to beyond it, or name it. */
 static bool bridges(const struct rdn_sync *s, struct rdn_diff d) { return d.first <= s->last + 1 || d.before == s->last; }
 
+static enum rdn_sync_answer lose(struct rdn_sync *s) {
+    become(s, RDN_FEED_GAP);
+    s->old = 0;
+    return RDN_SYNC_LOST;
+}
+
+/* Before the first difference after a snapshot, old ones are what the snapshot holds. Later an old one must be one of those applied
+ * last, and neither goes on for long. */
+static enum rdn_sync_answer old_diff(struct rdn_sync *s, struct rdn_diff d) {
+    if (s->state == RDN_FEED_SNAPSHOT)
+        return ++s->old > RDN_SYNC_OLD_MAX ? lose(s) : RDN_SYNC_OLD;
+    bool again = false;
+    for (unsigned i = 0; i < RDN_SYNC_RECENT; i++)
+        again |= s->recent[i] == d.last;
+    return !again || ++s->old > RDN_SYNC_RECENT ? lose(s) : RDN_SYNC_AGAIN;
+}
+
 enum rdn_sync_answer rdn_sync_diff(struct rdn_sync *s, struct rdn_diff d) {
     if (s->state == RDN_FEED_EMPTY || s->state == RDN_FEED_GAP)
         return RDN_SYNC_HOLD;
     if (d.last <= s->last)
-        return s->state == RDN_FEED_SNAPSHOT ? RDN_SYNC_OLD : RDN_SYNC_AGAIN;
-    if (s->state == RDN_FEED_SNAPSHOT ? !bridges(s, d) : !rdn_diff_follows(d, s->last)) {
-        become(s, RDN_FEED_GAP);
-        return RDN_SYNC_LOST;
-    }
+        return old_diff(s, d);
+    if (s->state == RDN_FEED_SNAPSHOT ? !bridges(s, d) : !rdn_diff_follows(d, s->last))
+        return lose(s);
     become(s, RDN_FEED_LIVE);
-    s->last = d.last;
+    s->last = s->recent[s->at++ % RDN_SYNC_RECENT] = d.last;
+    s->old = 0;
     return RDN_SYNC_APPLY;
 }
 
@@ -42,6 +58,8 @@ bool rdn_sync_snapshot(struct rdn_sync *s, uint64_t last) {
     if (s->state == RDN_FEED_LIVE && last < s->last)
         return false;
     s->last = last;
+    s->old = 0;
+    memset(s->recent, 0, sizeof s->recent);
     return become(s, RDN_FEED_SNAPSHOT);
 }
 

@@ -13,9 +13,13 @@ enum rdn_feed_state {
 #include "market/feed_states.def"
 #undef STATE
 };
+/* An old difference is a double of a recent one, or the numbering has begun anew and the book is not what it seems. */
+enum { RDN_SYNC_RECENT = 16, RDN_SYNC_OLD_MAX = 1024 };
 struct rdn_sync {
     uint8_t state;
     uint64_t last, held_last;                            /* number of what the book holds; of the last difference that waits, 0: none */
+    uint64_t recent[RDN_SYNC_RECENT];                    /* the last differences applied, a ring */
+    uint32_t at, old;                                    /* its next place; old differences in succession */
 };
 struct rdn_diff { uint64_t first, last, before; };
 enum rdn_sync_answer {

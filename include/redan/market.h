@@ -40,13 +40,14 @@ enum {
 };
 
 #define REDAN_BY_ORDER UINT32_MAX
+#define REDAN_ALL_INSTRUMENTS (UINT32_MAX - 1)             /* GAP, CLEAR and STATUS of every book at once */
 /* One event of any format; one cache line; also the record on disk. */
 typedef struct redan_mevent {
   int64_t  ts_event_ns, ts_recv_ns;                   /* the exchange's clock; ours, or the same where a file has none */
   uint64_t order_id, other_id;                        /* other_id: replaced order, match number */
   int64_t  px_ticks, qty_lots;
   uint64_t seq;
-  uint32_t instrument;                                /* as redan_feed_instrument gave it; REDAN_BY_ORDER: that of the order */
+  uint32_t instrument;                                /* as redan_feed_instrument gave it; or one of the two above */
   uint8_t  action, side;                              /* REDAN_MARKET_*; REDAN_BID, REDAN_ASK, 0 none */
   uint16_t flags;                                     /* REDAN_MF_* */
 } redan_mevent;
@@ -79,6 +80,7 @@ typedef struct redan_feed_options {
   const char *auto_tick;                              /* instruments that the input names and nobody declared get this tick;
                                                          NULL: messages about them are counted as filtered */
   int64_t  date_ns;                                   /* midnight of the exchange, for formats with times of day */
+  int64_t  patience_ns;                               /* 0: 20 ms for packets that are missing */
   uint8_t  policy[REDAN_FAULTS];                      /* redan_feed_policy by fault */
 } redan_feed_options;
 #define REDAN_FEED_OPTIONS_INIT { .size = sizeof(redan_feed_options) }
@@ -101,6 +103,20 @@ REDAN_API int redan_feed_instrument(redan_feed *, const redan_instrument *, uint
  * newline. Messages that are refused are counted and make no event. One message may make more events than `cap`: call again with what is left, be it nothing, until
  * the answer is 0. `cap` is at least 16. [lane] */
 REDAN_API uint32_t redan_feed_decode(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
+
+/* Format moldudp64, by datagrams: one packet, received at ts_recv_ns. len 0: none came until then, so that what is missing can be given
+ * up. Take its events with redan_feed_decode(feed, NULL, 0, ...) before the next one: BUSY until then. A packet that comes early waits
+ * for the others, for options.patience_ns at most; then the books are invalid until a snapshot. NOSUP: another format. [lane] */
+REDAN_API int redan_feed_packet(redan_feed *, int64_t ts_recv_ns, const void *bytes, size_t len);
+/* What is missing and may still come: what to ask a rewinder for. False: nothing. [lane] */
+typedef struct redan_feed_gap { char session[10]; uint16_t spare; uint64_t seq, count; int64_t since_ns; } redan_feed_gap;
+REDAN_API int redan_feed_missing(const redan_feed *, redan_feed_gap *ret);
+/* The input is over: what is missing will not come. [lane] */
+REDAN_API void redan_feed_end(redan_feed *);
+/* Format moldudp64: the books as a snapshot has them, as GLIMPSE sends it: ITCH messages in frames of two bytes of length, G with the
+ * number of the message that comes next at the end. Used as redan_feed_decode, between packets and in order with their events, which
+ * wait for the end of the snapshot when they are newer. [lane] */
+REDAN_API uint32_t redan_feed_snapshot(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
 
 /* Symbol and number of instruments in order of their ids, those made by auto_tick among them. NULL after the last. [lane] */
 REDAN_API const char *redan_feed_symbol(const redan_feed *, uint32_t instrument);

@@ -10,7 +10,7 @@
 
 enum { MOST = 1 << 16, CAP = 64, INSTRUMENTS = 4 };
 static const char *const formats[] = {
-#define FORMAT(name, prefix, by_instrument, unknown_id, snapshots, doc) #name,
+#define FORMAT(name, prefix, by_instrument, unknown_id, resync, doc) #name,
 #include "market/formats.def"
 #undef FORMAT
 };

@@ -4,37 +4,7 @@
 #include <stdlib.h>
 
 #include "market/feed.h"
-#include "tests/unit/rows.h"
-
-static redan_feed *open_feed(const char *format, const char *symbol) {
-    redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
-    redan_instrument in = REDAN_INSTRUMENT_INIT;
-    redan_feed *f;
-    redan_error err;
-    uint32_t id;
-    o.format = format;
-    o.max_orders = 64;
-    in.symbol = symbol;
-    in.tick = "0.01";
-    check(redan_feed_open(&f, &o, &err) == 0 && redan_feed_instrument(f, &in, &id, &err) == 0, "%s", err.text);
-    return f;
-}
-
-/* Decodes and applies all of it, in pieces. */
-static void feed(redan_feed *f, const char *data, size_t len, size_t piece) {
-    redan_mevent ev[64];
-    size_t at = 0, end = piece < len ? piece : len, used;
-    for (;;) {
-        uint32_t n = redan_feed_decode(f, data + at, end - at, ev, 64, &used);
-        at += used;
-        redan_feed_apply(f, ev, n, NULL);
-        if (n || used)
-            continue;
-        if (end == len)
-            return;
-        end = end + piece < len ? end + piece : len;
-    }
-}
+#include "tests/unit/market/feed_kit.h"
 
 /* A line without end is skipped alone, however the input is cut. */
 static void endless_line(void **state) {
@@ -46,9 +16,9 @@ static void endless_line(void **state) {
     memset(text, 'x', junk);
     strcpy(text + junk, good);
     for each (i, pieces) {
-        redan_feed *f = open_feed("lobster", "AAPL");
+        redan_feed *f = kit_open("lobster", "AAPL", 0);
         redan_feed_stats st;
-        feed(f, text, len, pieces[i]);
+        kit_feed(f, text, len, pieces[i]);
         redan_feed_stats_get(f, &st);
         check(st.live_orders == 1 && st.faults[REDAN_FAULT_SHORT_INPUT] == 1, "piece %zu: %lu orders, %lu faults", pieces[i], st.live_orders,
               st.faults[REDAN_FAULT_SHORT_INPUT]);
@@ -60,12 +30,12 @@ static void endless_line(void **state) {
 /* Locate 65 of a file without directory is nobody's, not the stock called "A". */
 static void codes_are_no_letters(void **state) {
     (void)state;
-    redan_feed *f = open_feed("itch50", "A");
+    redan_feed *f = kit_open("itch50", "A", 0);
     redan_feed_stats st;
     char add[38] = { 0, 36, 'A', 0, 65 };
     memcpy(add + 21, "B\0\0\0\1ZZZ     \0\x0f\x42\x40", 17);
     add[20] = 7;
-    feed(f, add, sizeof add, sizeof add);
+    kit_feed(f, add, sizeof add, sizeof add);
     redan_feed_stats_get(f, &st);
     check(st.live_orders == 0 && st.filtered == 1, "%lu orders, %lu filtered", st.live_orders, st.filtered);
     redan_feed_close(f);
@@ -78,17 +48,56 @@ static void empty_difference(void **state) {
                        "{\"e\":\"depthUpdate\",\"s\":\"BTC\",\"U\":6,\"u\":6,\"pu\":5,\"b\":[],\"a\":[]}\n"
                        "{\"e\":\"depthUpdate\",\"s\":\"BTC\",\"U\":7,\"u\":7,\"pu\":6,\"b\":[[\"1.01\",\"1\"]],\"a\":[]}\n"
                        "{\"lastUpdateId\":4,\"bids\":[[\"0.99\",\"1\"]],\"asks\":[[\"1.10\",\"1\"]]}\n";
-    redan_feed *f = open_feed("binance", "BTC");
+    redan_feed *f = kit_open("binance", "BTC", 0);
     redan_book_line_data l;
     redan_feed_stats st;
-    feed(f, text, strlen(text), 100);
+    kit_feed(f, text, strlen(text), 100);
     redan_feed_stats_get(f, &st);
     check(redan_book_line(f, 0, &l) == 0 && (l.flags & REDAN_BOOK_VALID) && l.bid_px == 101 && !st.faults[REDAN_FAULT_SEQ_GAP], "flags %x bid %ld gaps %lu",
           l.flags, l.bid_px, st.faults[REDAN_FAULT_SEQ_GAP]);
     redan_feed_close(f);
 }
 
+/* Differences u, after a snapshot that holds `snapshot`, in the order of `u`; 0 ends. */
+static void numbering(void **state) {
+    (void)state;
+    static const struct { const char *why; uint64_t snapshot, u[40]; bool valid; } rows[] = {
+        { "in order", 4, { 5, 6, 7 }, true },
+        { "doubled", 4, { 5, 6, 7, 7, 6, 8 }, true },
+        { "old ones before the first", 4, { 2, 3, 4, 5 }, true },
+        { "begins anew, far below", 1000, { 1001, 1002, 1003, 1, 2, 3 }, false },
+        { "begins anew among numbers just seen", 0, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5 }, false },
+        { "a double from long ago", 0, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 1 }, false },
+        { "missing", 4, { 5, 7 }, false },
+    };
+    for each (i, rows) {
+        redan_feed *f = kit_open("binance", "BTC", 0);
+        char line[256];
+        redan_book_line_data l;
+        snprintf(line, sizeof line, "{\"lastUpdateId\":%lu,\"bids\":[[\"0.99\",\"1\"]],\"asks\":[[\"1.10\",\"1\"]]}\n", rows[i].snapshot);
+        kit_feed(f, line, strlen(line), 1000);
+        for (unsigned k = 0; rows[i].u[k]; k++) {
+            uint64_t u = rows[i].u[k];
+            snprintf(line, sizeof line, "{\"e\":\"depthUpdate\",\"s\":\"BTC\",\"U\":%lu,\"u\":%lu,\"pu\":%lu,\"b\":[[\"1.00\",\"1\"]],\"a\":[]}\n", u, u, u - 1);
+            kit_feed(f, line, strlen(line), 1000);
+        }
+        check(redan_book_line(f, 0, &l) == 0 && ((l.flags & REDAN_BOOK_VALID) != 0) == rows[i].valid, "%s: flags %x", rows[i].why, l.flags);
+        redan_feed_close(f);
+    }
+}
+
+/* The same before the first difference: a snapshot far above a numbering that has begun anew is not believed for ever. */
+static void old_for_ever(void **state) {
+    (void)state;
+    struct rdn_sync s = { 0 };
+    assert_true(rdn_sync_snapshot(&s, 1 << 20));
+    for (uint64_t u = 1; u <= RDN_SYNC_OLD_MAX; u++)
+        assert_int_equal(rdn_sync_diff(&s, (struct rdn_diff){ u, u, 0 }), RDN_SYNC_OLD);
+    assert_int_equal(rdn_sync_diff(&s, (struct rdn_diff){ 2000, 2000, 0 }), RDN_SYNC_LOST);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(endless_line), cmocka_unit_test(codes_are_no_letters), cmocka_unit_test(empty_difference) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(endless_line), cmocka_unit_test(codes_are_no_letters), cmocka_unit_test(empty_difference),
+                                        cmocka_unit_test(numbering), cmocka_unit_test(old_for_ever) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
