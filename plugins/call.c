@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "plugins/parts.h"
 
-enum { TIMEOUTS_TO_TRIP = 3, LONG_SPIN = 6 };
+enum { LONG_SPIN = 6 };
 static const int64_t trial_every_ns = 1000000000, log_every_ns = 1000000000;
 
 const char *rdn_outcome_text(enum rdn_outcome o) {
@@ -34,7 +34,7 @@ static enum rdn_outcome count(struct rdn_wlane *l, enum rdn_outcome out, int64_t
     struct rdn_plugins *ps = l->plugin->ps;
     bump(&l->calls);
     bump(&l->outcomes[out]);
-    atomic_store_explicit(&l->last, (uint32_t)out, memory_order_release);
+    atomic_store_explicit(&l->seat->last, (uint32_t)out, memory_order_release);
     if (out > RDN_OUT_UNDEFINED && ps->opt.log && now - l->logged_ns[out] >= log_every_ns) {
         l->logged_ns[out] = now;
         atomic_fetch_or(&l->log_due, 1u << out);
@@ -55,6 +55,29 @@ static struct rdn_work *hold(struct rdn_wlane *l) {
 
 static void release(struct rdn_wlane *l) { atomic_store_explicit(&l->using, NULL, memory_order_release); }
 
+/* Lanes that share one worker call it in turn: from here to leave() the seat is this lane's. */
+static bool take_turn(struct rdn_wlane *seat, int64_t until) {
+    uint32_t idle = 0;
+    if (atomic_compare_exchange_strong(&seat->turn, &idle, 1u))
+        return true;
+    while (atomic_exchange(&seat->turn, 2u) != 0) {
+        if (rdn_mono_ns() >= until)
+            return false;
+        rdn_futex_wait(&seat->turn, 2, until);
+    }
+    return true;
+}
+
+static void end_turn(struct rdn_wlane *seat) {
+    if (seat->plugin->one && atomic_exchange(&seat->turn, 0u) == 2)
+        rdn_futex_wake(&seat->turn);
+}
+
+static void leave(struct rdn_wlane *seat) {
+    release(seat);
+    end_turn(seat);
+}
+
 /* The lane's worker, BUSY now; NULL when none is ready. While state is carried over the lane waits, and a worker that was replaced
  * in between is followed. */
 static struct rdn_work *take_ready(struct rdn_wlane *l, int64_t until) {
@@ -73,54 +96,70 @@ static struct rdn_work *take_ready(struct rdn_wlane *l, int64_t until) {
     }
 }
 
-static enum rdn_outcome admit(struct rdn_wlane *l, int64_t now) {
-    uint32_t t = atomic_load_explicit(&l->tripped, memory_order_relaxed);
-    if (t == 2)
-        return RDN_OUT_QUARANTINED;
-    if (t == 1 && now < l->trial_ns)
-        return RDN_OUT_TRIPPED;
-    return RDN_OUT_VALUE;
+static enum rdn_outcome admit(struct rdn_wlane *seat) {
+    static const enum rdn_outcome out[] = { RDN_OUT_VALUE, RDN_OUT_TRIPPED, RDN_OUT_QUARANTINED };
+    return out[atomic_load_explicit(&seat->tripped, memory_order_relaxed)];
 }
 
-void rdn_call_send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
+uint32_t rdn_work_post(struct rdn_work *w, uint32_t op, uint32_t nrows) {
     struct rdn_req *q = w->req;
     uint32_t seq = atomic_load_explicit(&w->posted, memory_order_relaxed) + 1;
     seq += !seq;                                        /* 0 means "no call" */
-    q->op = RDN_CALL;
-    q->fn = (uint32_t)(l->fn - l->plugin->fns);
-    q->nrows = l->nrows = nrows;
-    q->call_id = atomic_load_explicit(&l->calls, memory_order_relaxed);
-    q->now_ns = now_ns;
-    q->deadline_ns = l->deadline_ns;
+    q->op = op;
+    q->nrows = nrows;
     atomic_store_explicit(&w->posted, seq, memory_order_release);
     atomic_store(&q->seq, seq);
     if (atomic_load(&w->res->sleeping))
         rdn_futex_wake(&q->seq);
+    return seq;
+}
+
+void rdn_call_send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
+    struct rdn_req *q = w->req;
+    q->fn = (uint32_t)(l->fn - l->plugin->fns);
+    q->call_id = atomic_load_explicit(&l->calls, memory_order_relaxed);
+    q->now_ns = now_ns;
+    q->deadline_ns = l->deadline_ns;
+    l->nrows = nrows;
+    rdn_work_post(w, RDN_CALL, nrows);
+}
+
+int64_t rdn_call_allowed(const struct rdn_plugin *p, const struct rdn_wfunc *f) {
+    int64_t cap = atomic_load_explicit(&p->cap_ns, memory_order_relaxed);
+    return f->rule_ns && f->rule_ns < cap ? f->rule_ns : cap;
+}
+
+/* The seat is this lane's, and its worker BUSY. */
+static void send(struct rdn_wlane *l, struct rdn_work *w, uint32_t nrows, int64_t now_ns) {
+    struct rdn_wlane *s = l->seat;
+    s->fn = l->fn;
+    atomic_store_explicit(&s->death_newer, 0, memory_order_relaxed);
+    rdn_call_send(l, w, nrows, now_ns);
 }
 
 enum rdn_outcome rdn_plugin_post_fn(struct rdn_plugin *p, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
                                     uint32_t nrows, int64_t now_ns, int64_t deadline_ns) {
-    struct rdn_wlane *l = &p->lanes[lane];
+    struct rdn_wlane *l = &p->lanes[lane], *s = l->seat;
     const struct rdn_wfunc *f = &p->fns[fn];
-    int64_t now = rdn_mono_ns(), limit = now + p->cap_ns;
-    enum rdn_outcome out = admit(l, now);
-    if (out != RDN_OUT_VALUE)
-        return count(l, out, now);
-    int64_t deadline = !deadline_ns ? now + f->call_ns : deadline_ns < limit ? deadline_ns : limit;
-    struct rdn_work *w = take_ready(l, deadline);
-    if (!w)
-        return count(l, RDN_OUT_NOT_READY, now);
-    if (nargs != f->ncols || nrows == 0 || nrows > f->max_rows || !rdn_values_put(f, w->req, args, nrows)) {
+    int64_t now = rdn_mono_ns(), limit = now + atomic_load_explicit(&p->cap_ns, memory_order_relaxed);
+    int64_t deadline = !deadline_ns ? now + rdn_call_allowed(p, f) : deadline_ns < limit ? deadline_ns : limit;
+    if (p->one && !take_turn(s, deadline))
+        return count(l, RDN_OUT_TIMEOUT, now);
+    enum rdn_outcome out = admit(s);
+    struct rdn_work *w = out == RDN_OUT_VALUE ? take_ready(s, deadline) : NULL;
+    if (!w) {
+        end_turn(s);
+        return count(l, out == RDN_OUT_VALUE ? RDN_OUT_NOT_READY : out, now);
+    }
+    if (nargs != f->ncols || nrows == 0 || nrows > rdn_plugin_rows_max(p, fn) || !rdn_values_put(f, w->req, args, nrows)) {
         rdn_work_move(w, RDN_W_BUSY, RDN_W_READY);
-        release(l);
+        leave(s);
         return count(l, RDN_OUT_REFUSED, now);
     }
     l->fn = f;
     l->posted_ns = now;
     l->deadline_ns = deadline;
-    l->trial_ns = now + trial_every_ns;
-    atomic_store_explicit(&l->death_newer, 0, memory_order_relaxed);
-    rdn_call_send(l, w, nrows, now_ns);
+    send(l, w, nrows, now_ns);
     return RDN_OUT_VALUE;
 }
 
@@ -135,7 +174,7 @@ static void keep_log(struct rdn_wlane *l, const struct rdn_res *res) {
     b.dropped = rdn_load32(&res->log_dropped);
     memcpy(b.text, res->log, b.len);
     memset(b.text + b.len, 0, sizeof b.text - b.len);
-    rdn_note_write(&l->log.version, l->log.words, &b, sizeof b);
+    rdn_note_write(&l->seat->log.version, l->seat->log.words, &b, sizeof b);
 }
 
 static void keep_note(struct rdn_wlane *l, struct rdn_work *w, enum rdn_outcome out, int64_t now) {
@@ -144,7 +183,7 @@ static void keep_note(struct rdn_wlane *l, struct rdn_work *w, enum rdn_outcome 
     b.generation = w->gen->number;
     b.used_ns = now - l->posted_ns;
     b.allowed_ns = l->deadline_ns - l->posted_ns;
-    rdn_note_write(&l->note.version, l->note.words, &b, sizeof b);
+    rdn_note_write(&l->seat->note.version, l->seat->note.words, &b, sizeof b);
 }
 
 /* The worker's page cannot be trusted any more: it is killed. */
@@ -158,9 +197,7 @@ static enum rdn_outcome answered(struct rdn_wlane *l, struct rdn_work *w, struct
     if (out > RDN_OUT_UNDEFINED || rdn_load32(&w->res->trap_count))
         keep_note(l, w, out, now);
     keep_log(l, w->res);
-    l->timeouts = 0;
-    uint32_t tripped = 1;
-    atomic_compare_exchange_strong(&l->tripped, &tripped, 0u);
+    atomic_store_explicit(&l->seat->timeouts, 0u, memory_order_relaxed);
     if (out == RDN_OUT_BAD_REPLY)
         condemn(l, w);
     else
@@ -172,9 +209,13 @@ static enum rdn_outcome late(struct rdn_wlane *l, struct rdn_work *w, int64_t no
     keep_note(l, w, RDN_OUT_TIMEOUT, now);
     if (!rdn_work_move(w, RDN_W_BUSY, RDN_W_LATE))
         return RDN_OUT_DIED;
-    uint32_t open = 0;
-    if (++l->timeouts >= TIMEOUTS_TO_TRIP)
-        atomic_compare_exchange_strong(&l->tripped, &open, 1u);
+    struct rdn_wlane *s = l->seat;
+    uint32_t open = 0, n = atomic_load_explicit(&s->timeouts, memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->timeouts, n, memory_order_relaxed);
+    if (n >= RDN_TIMEOUTS_TO_TRIP) {
+        atomic_store(&s->trial_ns, now + trial_every_ns);
+        atomic_compare_exchange_strong(&s->tripped, &open, 1u);
+    }
     rdn_supervise_kick(l->plugin->ps);
     return RDN_OUT_TIMEOUT;
 }
@@ -197,18 +238,18 @@ static bool look(struct rdn_wlane *l, struct rdn_work *w, struct rdn_wire_value 
     if (seq != n)
         memset(outs, *out, l->nrows);
     count(l, *out, now);
-    release(l);
+    leave(l->seat);
     return true;
 }
 
 bool rdn_plugin_poll(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs, enum rdn_outcome *ret_out) {
     struct rdn_wlane *l = &p->lanes[lane];
-    return look(l, atomic_load_explicit(&l->using, memory_order_relaxed), ret, outs, ret_out, rdn_mono_ns());
+    return look(l, atomic_load_explicit(&l->seat->using, memory_order_relaxed), ret, outs, ret_out, rdn_mono_ns());
 }
 
 /* The worker wakes only a lane that says it waits; of answer and `waiting` one side sees the other's. */
 static void sleep_on(struct rdn_wlane *l, const _Atomic uint32_t *word, uint32_t seen) {
-    struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
+    struct rdn_work *w = atomic_load_explicit(&l->seat->using, memory_order_relaxed);
     l->slept = true;
     atomic_store(&w->req->waiting, 1u);
     if (atomic_load(word) == seen)
@@ -218,7 +259,7 @@ static void sleep_on(struct rdn_wlane *l, const _Atomic uint32_t *word, uint32_t
 
 enum rdn_outcome rdn_plugin_wait(struct rdn_plugin *p, uint32_t lane, struct rdn_wire_value *ret, uint8_t *outs) {
     struct rdn_wlane *l = &p->lanes[lane];
-    struct rdn_work *w = atomic_load_explicit(&l->using, memory_order_relaxed);
+    struct rdn_work *w = atomic_load_explicit(&l->seat->using, memory_order_relaxed);
     const _Atomic uint32_t *word = &w->res->seq;
     enum rdn_outcome out;
     /* After a sleep longer: a wake of another core takes 50 us, and sides that both sleep would never meet awake again. */
@@ -242,7 +283,7 @@ enum rdn_outcome rdn_plugin_post(struct rdn_plugin *p, uint32_t lane, const stru
     return rdn_plugin_post_fn(p, 0, lane, args, nargs, nrows, now_ns, deadline_ns);
 }
 
-uint32_t rdn_plugin_rows_max(const struct rdn_plugin *p, uint32_t fn) { return p->fns[fn].max_rows; }
+uint32_t rdn_plugin_rows_max(const struct rdn_plugin *p, uint32_t fn) { return atomic_load_explicit(&p->fns[fn].rows, memory_order_relaxed); }
 
 enum rdn_outcome rdn_plugin_call_fn(struct rdn_plugin *p, uint32_t fn, uint32_t lane, const struct rdn_wire_value *args, uint32_t nargs,
                                     uint32_t nrows, int64_t now_ns, int64_t deadline_ns, struct rdn_wire_value *ret, uint8_t *outs) {

@@ -78,6 +78,9 @@ void rdn_gen_publish(struct rdn_plugins *ps, struct rdn_gen *g) {
         rdn_plugin_lift(p);
     }
     rdn_probation_begin(ps, p, old);
+    atomic_store(&p->cap_ns, g->cap_ns);
+    for (struct rdn_wfunc *f = p->fns; f < p->fns + p->nfns; f++)
+        atomic_store(&f->rows, g->max_rows < f->max_rows ? g->max_rows : f->max_rows);
     p->live = g;
     g->live = g->done = true;
     g->ready_ns = rdn_mono_ns();
@@ -94,6 +97,7 @@ void rdn_gen_tidy(struct rdn_plugins *ps) {
         *at = g->next;
         if (g->load_fd >= 0)
             close(g->load_fd);
+        rdn_arena_fini(&g->arena);
         rdn_free(ps->mem, g, sizeof *g);
     }
 }
@@ -103,7 +107,7 @@ void rdn_gen_tidy(struct rdn_plugins *ps) {
 static void ask(struct rdn_plugins *ps, struct rdn_work *w, struct rdn_zyg *y, int64_t now) {
     uint32_t uid = ps->promised & RDN_GOT_UID ? uid_base + ps->uid_slot++ % uid_count : 0;
     struct rdn_ctl_spawn s = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWN, .token = w->token, .uid = uid, .gid = uid,
-                               .want = ps->promised, .deny = ps->opt.deny, .cap_bytes = w->gen->plugin->mem_cap,
+                               .want = ps->promised, .deny = ps->opt.deny, .cap_bytes = w->gen->mem_cap,
                                .req_bytes = (uint32_t)w->req_bytes, .res_bytes = (uint32_t)w->res_bytes, .load_bytes = w->gen->load_bytes };
     int fds[] = { w->req_fd, w->res_fd, w->gen->load_fd };
     int rc = rdn_ctl_send(y->z.sock, &s, sizeof s, fds, 3);
@@ -234,7 +238,7 @@ static void loaded(struct rdn_plugins *ps, struct rdn_work *w) {
     rdn_work_move(w, RDN_W_STARTING, RDN_W_READY);
     if (g->live) {
         rdn_work_publish(w);
-    } else if (++g->ready == g->plugin->nlanes) {
+    } else if (++g->ready == g->plugin->nseats) {
         if (g->tested)
             rdn_gen_publish(ps, g);
         else
@@ -288,7 +292,7 @@ static enum rdn_outcome verdict(struct rdn_work *w, int sig) {
         return RDN_OUT_BAD_REPLY;                       /* condemned by the lane, which counted it */
     enum rdn_outcome out = w->was_late && by_us ? RDN_OUT_KILLED : RDN_OUT_DIED;
     uint32_t said = w->was_late ? RDN_OUT_TIMEOUT : RDN_OUT_BAD_REPLY;
-    if (called && w->was_late) {
+    if (called && w->was_late && !w->trial) {           /* no lane counted a trial */
         l->moved[RDN_OUT_TIMEOUT]--;
         l->moved[out]++;
     }
@@ -305,7 +309,7 @@ static void death_note(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_outc
     b.generation = w->gen->number;
     b.sig = (uint32_t)sig;
     b.status = WIFEXITED(w->wait_status) ? (uint32_t)WEXITSTATUS(w->wait_status) : 0;
-    b.allowed_ns = w->lane->fn ? w->lane->fn->call_ns : p->cap_ns;
+    b.allowed_ns = w->lane->fn ? rdn_call_allowed(p, w->lane->fn) : atomic_load(&p->cap_ns);
     if (w->cause && w->killed)
         b.err_len = (uint32_t)snprintf(b.err_text, sizeof b.err_text, "killed: %s", w->cause);
     rdn_note_write(&w->lane->death.version, w->lane->death.words, &b, sizeof b);
@@ -350,7 +354,7 @@ void rdn_fate_gone(struct rdn_plugins *ps, struct rdn_work *w) {
 /* --- one look --------------------------------------------------------------------------------------------------- */
 
 static int64_t look_new(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
-    struct rdn_wgroup *group = w->gen->plugin->group;
+    struct rdn_wgroup *group = w->gen->group;
     if (w->due_ns > now)
         return w->due_ns;                               /* backing off */
     if (w->retired) {
@@ -411,8 +415,9 @@ static int64_t look_serving(struct rdn_work *w, int64_t now) {
     case RDN_W_READY:
         if (w->retired && rdn_work_move(w, RDN_W_READY, RDN_W_DEAD))
             rdn_fate_kill(w, "retired");
-        break;
-    case RDN_W_BUSY: case RDN_W_MOVING: case RDN_W_STARTING: case RDN_W_STATES: break;
+        return w->retired ? now + ms : rdn_breaker_look(w, now);
+    case RDN_W_MOVING: return w->trial ? rdn_breaker_look(w, now) : w->retired ? now + ms : never;
+    case RDN_W_BUSY: case RDN_W_STARTING: case RDN_W_STATES: break;
     }
     return w->retired ? now + ms : never;
 }
@@ -448,6 +453,7 @@ static int64_t look_stopping(struct rdn_plugins *ps, struct rdn_work *w, int64_t
     if (seq == call && atomic_load(&w->state) == RDN_W_LATE)
         stopped_note(ps, w);
     if (seq == call && rdn_work_move(w, RDN_W_LATE, RDN_W_READY)) {
+        w->trial = 0;
         w->phase = RDN_WP_SERVING;
         w->was_late = false;
         return now;

@@ -21,15 +21,9 @@ static struct rdn_work *find(struct rdn_plugins *ps, const struct rdn_gen *g, co
 
 /* True when the call was answered in time. */
 static bool ask(struct rdn_work *w, uint32_t op, uint32_t bytes) {
-    uint32_t seq = atomic_load(&w->posted) + 1, seen;
     int64_t until = rdn_mono_ns() + patience_ns;
-    seq += !seq;
-    w->req->op = op;
-    w->req->nrows = bytes;
     atomic_store(&w->req->waiting, 1u);
-    atomic_store(&w->posted, seq);
-    atomic_store(&w->req->seq, seq);
-    rdn_futex_wake(&w->req->seq);
+    uint32_t seq = rdn_work_post(w, op, bytes), seen;
     while ((seen = atomic_load(&w->res->seq)) != seq && rdn_mono_ns() < until && atomic_load(&w->state) != RDN_W_DEAD)
         rdn_futex_wait(&w->res->seq, seen, until);
     atomic_store(&w->req->waiting, 0u);
@@ -67,7 +61,7 @@ static int move_state(const struct pair *x, redan_error *reterr) {
 /* Takes the old worker between two calls. One that is dead has no state any more; one that stays busy is left alone. */
 static int claim(struct rdn_plugins *ps, struct pair *x, redan_error *reterr) {
     struct rdn_plugin *p = x->old->gen->plugin;
-    int64_t until = rdn_mono_ns() + p->cap_ns + p->grace_ns + 1000 * ms;
+    int64_t until = rdn_mono_ns() + atomic_load(&p->cap_ns) + p->grace_ns + 1000 * ms;
     while (atomic_load(&x->old->state) != RDN_W_DEAD) {
         if ((x->claimed = rdn_work_move(x->old, RDN_W_READY, RDN_W_MOVING)))
             return 0;
@@ -103,11 +97,11 @@ int rdn_carry_run(struct rdn_gen *g, redan_error *reterr) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_plugins *ps = p->ps;
     struct rdn_gen *from = p->live;
-    struct pair *x = rdn_zalloc(ps->mem, sizeof *x * p->nlanes);
+    struct pair *x = rdn_zalloc(ps->mem, sizeof *x * p->nseats);
     int rc = x ? 0 : rdn_fail(reterr, NOMEM, "", "state");
     bool was = g->testing;
     g->testing = from->testing = true;
-    for (uint32_t i = 0; rc == 0 && i < p->nlanes; i++) {
+    for (uint32_t i = 0; rc == 0 && i < p->nseats; i++) {
         x[i].old = find(ps, from, &p->lanes[i]);
         x[i].fresh = find(ps, g, &p->lanes[i]);
         rc = x[i].fresh ? claim_and_move(ps, &x[i], reterr) : rdn_fail(reterr, PLUGIN, "R4326", "lane %u: the new worker died", i);
@@ -115,11 +109,11 @@ int rdn_carry_run(struct rdn_gen *g, redan_error *reterr) {
     bool moved = rc == 0 && !g->done;
     if (moved)
         rdn_gen_publish(ps, g);
-    for (uint32_t i = 0; x && i < p->nlanes; i++)
+    for (uint32_t i = 0; x && i < p->nseats; i++)
         let_go(&p->lanes[i], &x[i], moved);
     g->testing = was;
     from->testing = false;
-    rdn_free(ps->mem, x, sizeof *x * p->nlanes);
+    rdn_free(ps->mem, x, sizeof *x * p->nseats);
     rdn_supervise_kick(ps);
     return rc;
 }

@@ -127,7 +127,7 @@ static struct rdn_wspan append(struct rdn_buf *to, const struct rdn_buf *part) {
 static void fill(struct rdn_gen *g, struct rdn_buf *page, struct rdn_buf *parts, const struct rdn_pack *k) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_buf *files = &parts[0], *fns = &parts[1], *cols = &parts[2], *names = &parts[3], *config = &parts[4], *id = &parts[5];
-    struct rdn_load head = { .magic = RDN_LOAD_MAGIC, .version = RDN_WIRE_VERSION, .generation = g->number, .cap_bytes = p->mem_cap,
+    struct rdn_load head = { .magic = RDN_LOAD_MAGIC, .version = RDN_WIRE_VERSION, .generation = g->number, .cap_bytes = g->mem_cap,
                              .nfns = p->nfns, .flags = p->plain ? RDN_LOAD_PLAIN | RDN_LOAD_TEST_ADDR : 0 };
     put_files(files, k);
     put_symbols(id, k);

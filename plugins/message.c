@@ -163,6 +163,10 @@ void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b,
     switch ((enum rdn_outcome)b->outcome) {
     case RDN_OUT_EXCEPTION: snprintf(out, cap, "%s %s", head, error); return;
     case RDN_OUT_TIMEOUT:
+        if (!b->allowed_ns) {                               /* no note was written: it was not its turn */
+            snprintf(out, cap, "%s the deadline passed before it was this lane's turn (limits.instances: one)", head);
+            return;
+        }
         snprintf(out, cap, "%s %.1f ms allowed, %.1f ms used%s%s", head, ms(b->allowed_ns), ms(b->used_ns), *place ? ", stopped at " : "", place);
         return;
     case RDN_OUT_KILLED:
@@ -171,7 +175,7 @@ void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b,
         return;
     case RDN_OUT_MEMORY:
         snprintf(out, cap, "%s memory cap %llu MiB reached%s%s, peak %.1f MiB; raise mem_cap_mib or keep less", head,
-                 (unsigned long long)(p->mem_cap >> 20), *place ? " at " : "", place, (double)b->peak_bytes / 1048576.0);
+                 (unsigned long long)(p->live ? p->live->mem_cap >> 20 : 0), *place ? " at " : "", place, (double)b->peak_bytes / 1048576.0);
         return;
     case RDN_OUT_DIED: snprintf(out, cap, "%s worker died, %s; worker restarted", head, error); return;
     case RDN_OUT_BAD_REPLY: snprintf(out, cap, "%s answer page is inconsistent, worker killed", head); return;
@@ -179,7 +183,7 @@ void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b,
         snprintf(out, cap, "%s %s; treated as undefined", head, *b->err_type ? error : "returned a value outside the declared type");
         return;
     case RDN_OUT_NOT_READY: snprintf(out, cap, "%s no worker is ready", head); return;
-    case RDN_OUT_TRIPPED: snprintf(out, cap, "%s 3 timeouts in a row, default used until a trial call passes", head); return;
+    case RDN_OUT_TRIPPED: snprintf(out, cap, "%s 3 timeouts in a row, default used until a selftest passes", head); return;
     case RDN_OUT_QUARANTINED: snprintf(out, cap, "%s 3 deaths in 60 s, quarantined until it is reloaded or resumed", head); return;
     case RDN_OUT_REFUSED: snprintf(out, cap, "%s an argument does not fit its declared type", head); return;
     case RDN_OUT_VALUE: case RDN_OUT_UNDEFINED: case RDN_OUT_COUNT: break;

@@ -196,6 +196,42 @@ static void call(struct rdn_worker *w) {
     mark_undefined(f, w->res, n);
 }
 
+/* ---- state over a reload: the bytes are the plugin's own, the host moves them ---- */
+static void save(struct rdn_worker *w) {
+    const redan_plugin_desc *d = rdn_native.desc;
+    size_t cap = w->res_bytes - RDN_RES_VALUES, n = 0;
+    cap = cap < RDN_STATE_MAX - RDN_PAGE ? cap : RDN_STATE_MAX - RDN_PAGE;
+    if (!d || !HAS(d, save)) {
+        w->res->status = RDN_ST_NO_FUNCTION;
+    } else if (d->save(rdn_native.self, w->res->values, cap, &n) != 0) {
+        if (!w->res->err_len)
+            rdn_native_error("save", "failed");
+        w->res->status = RDN_ST_EXCEPTION;
+    } else if (n > cap) {
+        rdn_native_error("save", "%zu bytes, at most %zu are carried", n, cap);
+        w->res->status = RDN_ST_EXCEPTION;
+    } else {
+        w->res->nrows = (uint32_t)n;
+    }
+}
+
+/* load is for a plugin that is not active, and this one is since it was tested. */
+static void restore(struct rdn_worker *w) {
+    const redan_plugin_desc *d = rdn_native.desc;
+    redan_error e = { 0 };
+    if (!d || !HAS(d, load)) {
+        rdn_native_error("LookupError", "the old library has save, this one has no load");
+        fail(RDN_ST_EXCEPTION);
+        return;
+    }
+    if (HAS(d, deactivate))
+        d->deactivate(rdn_native.self);
+    if (d->load(rdn_native.self, w->req->args, w->req->nrows, &e) != 0)
+        failed_by_plugin("load", &e);
+    else if (HAS(d, activate) && d->activate(rdn_native.self, &e) != 0)
+        failed_by_plugin("activate", &e);
+}
+
 /* ---- the role ---- */
 static unsigned start(const struct rdn_role_start *s) {
     (void)s;
@@ -235,7 +271,7 @@ __attribute__((visibility("default"))) const struct rdn_role *rdn_role_get(void)
 const struct rdn_role *rdn_role_get(void) {
     static const struct rdn_role role = {
         .abi = RDN_ROLE_ABI, .version = "1", .start = start, .handlers = handlers, .freeze = nothing, .before_fork = nothing,
-        .after_fork_parent = nothing, .after_fork_child = nothing, .load = load, .code = code, .call = call, .where = nowhere, .dump = nowhere,
+        .after_fork_parent = nothing, .after_fork_child = nothing, .load = load, .code = code, .call = call, .save = save, .restore = restore, .where = nowhere, .dump = nowhere,
     };
     return &role;
 }

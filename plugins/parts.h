@@ -65,7 +65,7 @@ struct rdn_work {                                       /* one worker process */
     uint64_t token, cpu_ns;
     int req_fd, res_fd, pidfd, listener, wait_status, err;
     pid_t pid;
-    uint32_t got, step, storm_seq, storm, cpu_posted, places;
+    uint32_t got, step, storm_seq, storm, cpu_posted, places, trial;      /* trial: number of the golden row that is asked now; 0: none (breaker.c) */
     bool spawned, confined, exited, killed, retired, was_late;
     const char *cause;                                  /* why the supervisor killed it, when not for lateness */
     int64_t asked_ns, due_ns, gone_ns, storm_ns;
@@ -76,14 +76,17 @@ struct rdn_wlane {
     _Atomic(struct rdn_work *) cur, using;
     struct rdn_plugin *plugin;
     uint32_t index;
+    struct rdn_wlane *seat;                             /* whose worker it calls: its own, or with one worker for all lanes that of lane 0 */
+    _Atomic uint32_t turn;                              /* of a seat that lanes share: 0 free, 1 taken, 2 taken and waited for; a futex word */
     /* lane */
-    int64_t deadline_ns, posted_ns, trial_ns, logged_ns[RDN_OUT_COUNT];
-    uint32_t nrows, timeouts;
+    int64_t deadline_ns, posted_ns, logged_ns[RDN_OUT_COUNT];
+    uint32_t nrows;
     bool slept;                                         /* the newest wait went to the kernel */
     const struct rdn_wfunc *fn;                         /* of the call in flight */
     uint8_t *copy;                                      /* values of one answer, and its row status behind */
     char (*text)[260];                                  /* text answers of one row */
-    _Atomic uint32_t tripped, last, log_due;            /* log_due: bit by outcome */
+    _Atomic uint32_t tripped, timeouts, last, log_due;  /* tripped: 1 by late calls, 2 by deaths; timeouts: in a row; log_due: bit by outcome */
+    _Atomic int64_t trial_ns;                           /* tripped: when the worker is tried next */
     _Atomic uint32_t halt;                              /* 1: state is carried over, begin no call (handover.c); a futex word */
     _Atomic uint64_t calls, outcomes[RDN_OUT_COUNT];
     struct rdn_note note;
@@ -99,7 +102,11 @@ struct rdn_wlane {
 
 struct rdn_gen {                                        /* one text of one plugin */
     struct rdn_plugin *plugin;
-    uint64_t number;
+    uint64_t number, mem_cap;
+    int64_t cap_ns;                                     /* limits of this text's manifest, within those of the opener */
+    uint32_t max_rows, req_bytes, res_bytes;
+    bool carry;
+    struct rdn_wgroup *group;
     int load_fd;
     uint32_t load_bytes, ready, failed, nworks;         /* works that exist */
     uint8_t sha256[32];
@@ -107,6 +114,9 @@ struct rdn_gen {                                        /* one text of one plugi
     bool back;                                          /* comes back after a bad reload */
     redan_error err;
     int64_t asked_ns, ready_ns;
+    struct rdn_arena arena;                             /* of the golden rows, and of what trying them needs */
+    struct rdn_golden *golden; uint32_t ngolden;
+    struct rdn_trial *trial;                            /* NULL: there are no golden rows */
     struct rdn_gen *next;
 };
 
@@ -117,21 +127,27 @@ struct rdn_wfunc {                                      /* one function of a plu
     struct rdn_wcolumn *cols;
     uint32_t ncols, max_rows, ret_width;
     struct rdn_wire_type ret;
-    int64_t call_ns;
+    int64_t rule_ns;                                    /* deadline that the rules declare; 0: the time cap */
+    _Atomic uint32_t rows;                              /* rows of a batch now: max_rows, or fewer as the live text's manifest says */
 };
 /* One golden row: what a function has to answer. Args are the function's parameters in order. */
 struct rdn_golden { uint32_t fn, line; const struct rdn_wire_value *args; struct rdn_wire_value want; bool undefined; double tolerance; };
 struct rdn_plugin {
     struct rdn_plugins *ps;
     struct rdn_plugin *next;
-    struct rdn_wgroup *group;
+    struct {                                            /* what the opener allows and wants, for each text anew */
+        int64_t time_cap_ns;
+        uint32_t mem_cap_mib, threads, npreload;
+        bool carry, one;
+        const char *group, *const *preload;
+    } asked;
     char name[72], file[64], *path;
     struct rdn_arena arena;                             /* names and lists of the signature */
     struct rdn_wfunc *fns;
-    uint32_t nfns, nlanes, req_bytes, res_bytes;
-    int64_t cap_ns, load_ns, grace_ns;
-    uint64_t mem_cap;
-    bool plain, quarantined, untested, carry;
+    uint32_t nfns, nlanes, nseats, req_bytes, res_bytes;   /* nseats: workers, in the first lanes */
+    _Atomic int64_t cap_ns;                             /* of the live text */
+    int64_t load_ns, grace_ns;
+    bool plain, quarantined, untested, one, bare;
     uint32_t spin_ns;
     struct rdn_wlane *lanes;
     struct rdn_gen *live, *before;                      /* before: kept during the probation of live */
@@ -209,7 +225,15 @@ void rdn_wire_print(struct rdn_buf *, const struct rdn_wire_type *, const struct
 bool rdn_golden_fits(const struct rdn_wire_type *, const struct rdn_golden *, enum rdn_outcome, const struct rdn_wire_value *);
 
 /* selftest.c: the golden rows in a generation that is loaded and not live yet. Called without the lock, on the opener's thread. */
-int  rdn_selftest_run(struct rdn_gen *, const struct rdn_golden *, uint32_t n, const char *file, redan_error *);
+int  rdn_selftest_run(struct rdn_gen *, const char *file, redan_error *);
+/* One golden row in one worker, in two halves: the answer of the first is its deadline. */
+int64_t rdn_trial_post(struct rdn_gen *, struct rdn_work *, uint32_t row, int64_t now);
+bool rdn_trial_good(struct rdn_gen *, struct rdn_work *, uint32_t row);
+/* breaker.c: a worker that is READY or on trial; the answer is when to look again. */
+enum { RDN_TIMEOUTS_TO_TRIP = 3 };
+int64_t rdn_breaker_look(struct rdn_work *, int64_t now);
+uint32_t rdn_work_post(struct rdn_work *, uint32_t op, uint32_t nrows);                             /* call.c; the number of the call */
+int64_t rdn_call_allowed(const struct rdn_plugin *, const struct rdn_wfunc *);                         /* a call's time, the rule's or the cap */
 void rdn_call_send(struct rdn_wlane *, struct rdn_work *, uint32_t nrows, int64_t now_ns);           /* call.c */
 
 /* message.c */

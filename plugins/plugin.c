@@ -146,7 +146,7 @@ static int take_function(struct rdn_plugin *p, const struct rdn_function_spec *s
     snprintf(f->name, sizeof f->name, "%.64s", s->name);
     f->params = params;
     f->ncols = s->nparams;
-    f->call_ns = s->deadline_ns && s->deadline_ns < p->cap_ns ? s->deadline_ns : p->cap_ns;
+    f->rule_ns = s->deadline_ns;
     return 0;
 }
 
@@ -171,10 +171,7 @@ static int lay_out(struct rdn_plugin *p, const struct rdn_function_spec *s, uint
         at = (at + RDN_PAGE - 1) & ~(uint32_t)(RDN_PAGE - 1);
         p->req_bytes = at > p->req_bytes ? at : p->req_bytes;
         p->res_bytes = res > p->res_bytes ? res : p->res_bytes;
-        if (p->carry && p->req_bytes < RDN_PAGE + RDN_STATE_MAX)
-            p->req_bytes = RDN_PAGE + RDN_STATE_MAX;
-        if (p->carry && p->res_bytes < RDN_RES_VALUES + RDN_STATE_MAX)
-            p->res_bytes = RDN_RES_VALUES + RDN_STATE_MAX;
+        atomic_store(&f->rows, f->max_rows);
     }
     return 0;
 }
@@ -191,6 +188,7 @@ static int make_lanes(struct rdn_plugin *p, redan_error *reterr) {
         struct rdn_wlane *l = &p->lanes[i];
         l->plugin = p;
         l->index = i;
+        l->seat = p->one ? p->lanes : l;
         l->fn = p->fns;
         l->copy = rdn_arena_alloc(&p->arena, copy);
         if (text)
@@ -212,15 +210,40 @@ static void settings(struct rdn_plugin *p, const struct rdn_plugin_spec *s, cons
     snprintf(p->name, sizeof p->name, "%.71s", name);
     snprintf(p->file, sizeof p->file, "%.63s", rdn_pack_find(k, RDN_PART_ENTRY)->name);
     p->nlanes = s->lanes ? s->lanes : 1;
+    p->one = s->one || !strcmp(k->m.instances, "one");
+    p->nseats = p->one ? 1 : p->nlanes;
     p->plain = s->plain;
+    p->bare = k->bare;
     p->untested = s->untested;
-    p->carry = s->carry || !strcmp(k->m.state, "carry");
-    uint32_t cap_us = lower(k->m.time_cap_ms * 1000, (uint32_t)(s->time_cap_ns / 1000));
-    p->cap_ns = k->bare && s->time_cap_ns ? s->time_cap_ns : cap_us * INT64_C(1000);
     p->load_ns = (s->load_cap_ms ? s->load_cap_ms : 500) * INT64_C(1000000);
     p->grace_ns = (s->grace_ms ? s->grace_ms : 5) * INT64_C(1000000);
-    p->mem_cap = (uint64_t)(k->bare && s->mem_cap_mib ? s->mem_cap_mib : lower(k->m.mem_cap_mib, s->mem_cap_mib)) << 20;
-    p->spin_ns = !p->ps->opt.spin_off && cpus() > p->nlanes ? SPIN_NS : 0;
+    p->spin_ns = !p->ps->opt.spin_off && cpus() > p->nseats ? SPIN_NS : 0;
+}
+
+static void keep_wishes(struct rdn_plugin *p, const struct rdn_plugin_spec *s) {
+    const char **preload = s->npreload ? rdn_new_n(&p->arena, const char *, s->npreload) : NULL;
+    for (uint32_t i = 0; preload && i < s->npreload; i++)
+        preload[i] = rdn_arena_strndup(&p->arena, s->preload[i], strlen(s->preload[i]));
+    p->asked.time_cap_ns = s->time_cap_ns;
+    p->asked.mem_cap_mib = s->mem_cap_mib;
+    p->asked.threads = s->native_threads;
+    p->asked.carry = s->carry;
+    p->asked.one = s->one;
+    p->asked.group = s->group ? rdn_arena_strndup(&p->arena, s->group, strlen(s->group)) : NULL;
+    p->asked.preload = s->npreload ? preload : s->preload;              /* NULL and an empty list differ */
+    p->asked.npreload = s->npreload;
+}
+
+/* What this text's manifest asks for, within what the opener allows. */
+static void limit(struct rdn_gen *g, const struct rdn_pack *k) {
+    const struct rdn_plugin *p = g->plugin;
+    uint32_t cap_us = lower(k->m.time_cap_ms * 1000, (uint32_t)(p->asked.time_cap_ns / 1000));
+    g->cap_ns = k->bare && p->asked.time_cap_ns ? p->asked.time_cap_ns : cap_us * INT64_C(1000);
+    g->mem_cap = (uint64_t)(k->bare && p->asked.mem_cap_mib ? p->asked.mem_cap_mib : lower(k->m.mem_cap_mib, p->asked.mem_cap_mib)) << 20;
+    g->max_rows = k->bare ? RDN_PLUGIN_ROWS : k->m.max_rows;
+    g->carry = p->asked.carry || !strcmp(k->m.state, "carry");
+    g->req_bytes = g->carry && p->req_bytes < RDN_PAGE + RDN_STATE_MAX ? RDN_PAGE + RDN_STATE_MAX : p->req_bytes;
+    g->res_bytes = g->carry && p->res_bytes < RDN_RES_VALUES + RDN_STATE_MAX ? RDN_RES_VALUES + RDN_STATE_MAX : p->res_bytes;
 }
 
 static int describe(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k, redan_error *reterr) {
@@ -232,6 +255,7 @@ static int describe(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const
         return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
     }
     settings(p, s, k);
+    keep_wishes(p, s);
     p->path = rdn_arena_strndup(&p->arena, s->file, strlen(s->file));
     int rc = lay_out(p, s->nfns ? s->fns : &one, s->nfns ? s->nfns : 1, k->bare ? RDN_PLUGIN_ROWS : k->m.max_rows, reterr);
     if (rc == 0)
@@ -248,13 +272,16 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const struct rdn_pack *k, r
         rdn_fail(reterr, NOMEM, "", "plugin text");
         return NULL;
     }
+    rdn_arena_init(&g->arena, p->ps->mem);
     g->plugin = p;
     g->number = ++p->gens;
     g->load_fd = -1;
     g->asked_ns = rdn_mono_ns();
-    g->tested = (p->untested || !rdn_pack_find(k, RDN_PART_ROWS)) && !(p->carry && p->live);
+    limit(g, k);
+    g->group = rdn_group_get(p->ps, rdn_pack_role(k), p->asked.group ? p->asked.group : k->m.group, p->asked.preload, p->asked.npreload, reterr);
+    g->tested = (p->untested || !rdn_pack_find(k, RDN_PART_ROWS)) && !(g->carry && p->live && p->live->carry);
     memcpy(g->sha256, k->sha256, sizeof g->sha256);
-    if (rdn_load_build(g, k, reterr) < 0) {
+    if (!g->group || rdn_load_build(g, k, reterr) < 0) {
         rdn_free(p->ps->mem, g, sizeof *g);
         return NULL;
     }
@@ -264,22 +291,24 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const struct rdn_pack *k, r
 }
 
 /* Golden rows in workers that are loaded and not live: without the lock, because the supervisor is needed meanwhile. */
+static int read_golden(struct rdn_gen *g, const struct rdn_pack_file *f, redan_error *reterr) {
+    const char *text = rdn_arena_strndup(&g->arena, f->p, f->n);       /* rows point into it, and are asked again as long as the text is live */
+    if (!text)
+        return rdn_fail(reterr, NOMEM, "", "golden rows");
+    return rdn_rows_read(&g->arena, g->plugin->fns, g->plugin->nfns, f->shown, text, f->n, &g->golden, &g->ngolden, reterr);
+}
+
 static void run_golden(struct rdn_gen *g, const struct rdn_pack *k) {
     struct rdn_plugins *ps = g->plugin->ps;
     const struct rdn_pack_file *f = rdn_pack_find(k, RDN_PART_ROWS);
-    struct rdn_arena arena;
-    struct rdn_golden *rows = NULL;
     redan_error err = { 0 };
-    uint32_t n = 0;
     g->testing = true;
     pthread_mutex_unlock(&ps->mu);
-    rdn_arena_init(&arena, ps->mem);
-    int rc = !f || g->plugin->untested ? 0 : rdn_rows_read(&arena, g->plugin->fns, g->plugin->nfns, f->shown, f->p, f->n, &rows, &n, &err);
-    if (rc == 0 && n)
-        rc = rdn_selftest_run(g, rows, n, f->shown, &err);
-    rdn_arena_fini(&arena);
+    int rc = !f || g->plugin->untested ? 0 : read_golden(g, f, &err);
+    if (rc == 0 && g->ngolden)
+        rc = rdn_selftest_run(g, f->shown, &err);
     pthread_mutex_lock(&ps->mu);
-    bool move = rc == 0 && !g->done && g->plugin->carry && g->plugin->live;
+    bool move = rc == 0 && !g->done && g->carry && g->plugin->live && g->plugin->live->carry;
     if (move)
         rc = rdn_carry_run(g, &err);
     g->testing = false;
@@ -298,7 +327,7 @@ static void run_golden(struct rdn_gen *g, const struct rdn_pack *k) {
 static int bring_up(struct rdn_gen *g, const struct rdn_pack *k, redan_error *reterr) {
     struct rdn_plugin *p = g->plugin;
     struct rdn_plugins *ps = p->ps;
-    for (uint32_t i = 0; i < p->nlanes; i++) {
+    for (uint32_t i = 0; i < p->nseats; i++) {
         struct rdn_work *w;
         int rc = rdn_work_new(g, &p->lanes[i], &w, reterr);
         if (rc < 0) {
@@ -309,10 +338,10 @@ static int bring_up(struct rdn_gen *g, const struct rdn_pack *k, redan_error *re
         w->next = ps->works;
         ps->works = w;
     }
-    p->group->failed = false;                           /* somebody asks again: try to start a zygote once more */
+    g->group->failed = false;                           /* somebody asks again: try to start a zygote once more */
     rdn_supervise_kick(ps);
     while (!g->done) {
-        if (!g->tested && g->ready == p->nlanes)
+        if (!g->tested && g->ready == p->nseats)
             run_golden(g, k);
         else
             pthread_cond_wait(&ps->cond, &ps->mu);
@@ -326,9 +355,8 @@ static int bring_up(struct rdn_gen *g, const struct rdn_pack *k, redan_error *re
     return code;
 }
 
-static int open_locked(struct rdn_plugin *p, const struct rdn_plugin_spec *s, const struct rdn_pack *k, redan_error *reterr) {
-    p->group = rdn_group_get(p->ps, rdn_pack_role(k), s->group ? s->group : k->m.group, s->preload, s->npreload, reterr);
-    struct rdn_gen *g = p->group ? new_gen(p, k, reterr) : NULL;
+static int open_locked(struct rdn_plugin *p, const struct rdn_pack *k, redan_error *reterr) {
+    struct rdn_gen *g = new_gen(p, k, reterr);
     if (!g)
         return REDAN_E_PLUGIN;
     p->next = p->ps->plugins;
@@ -359,12 +387,13 @@ static void keep_first(void *ctx, const struct rdn_finding *f) {
 }
 
 /* What the manifest asks for and this build or host does not have. */
-static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, redan_error *reterr) {
-    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane" 
-                     : !strcmp(k->m.state, "carry") && strcmp(k->m.kind, "python") ? "state.mode: carry for this kind"
-                     : !strcmp(k->m.instances, "one") ? "limits.instances: one" : k->m.threads ? "native.threads" : NULL;
+static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, uint32_t threads, redan_error *reterr) {
+    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane"
+                     : !strcmp(k->m.state, "carry") && !strcmp(k->m.kind, "cfn") ? "state.mode: carry for kind cfn" : NULL;
     if (what)
         return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
+    if (k->m.threads > threads)
+        return rdn_fail(reterr, NOSUP, "R4206", "native.threads asks for %u, %u are allowed here", k->m.threads, threads);
     if (!strcmp(k->m.kind, "lua"))
         return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind %s are not in this build", k->m.kind);
     if (rdn_pack_is_native(k) && ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
@@ -405,14 +434,14 @@ static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, co
         return rdn_fail(reterr, NOMEM, "", "plugin %.60s", s->name);
     p->ps = ps;
     rdn_arena_init(&p->arena, ps->mem);
-    int rc = check_pack(ps, k, reterr);
+    int rc = check_pack(ps, k, s->native_threads, reterr);
     if (rc == 0)
         rc = describe(p, s, k, reterr);
     if (rc == 0)
         rc = check_native(p, k, reterr);
     if (rc == 0) {
         pthread_mutex_lock(&ps->mu);
-        rc = open_locked(p, s, k, reterr);
+        rc = open_locked(p, k, reterr);
         pthread_mutex_unlock(&ps->mu);
     }
     if (rc < 0) {
@@ -452,6 +481,8 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
     *same = p->live && !memcmp(k->sha256, p->live->sha256, sizeof k->sha256) && !p->quarantined;
     if (*same)
         return 0;
+    if (p->live && p->live->carry && !strcmp(k->m.state, "carry") && strcmp(p->live->group->role, rdn_pack_role(k)))
+        return rdn_fail(reterr, PLUGIN, "R4326", "state of kind %s cannot be given to kind %s", p->live->group->role, rdn_pack_role(k));
     struct rdn_gen *g = new_gen(p, k, reterr);
     int rc = g ? bring_up(g, k, reterr) : REDAN_E_PLUGIN;
     if (rc == 0)
@@ -459,9 +490,19 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
     return rc;
 }
 
+/* What lanes and rules rely on stays as it was opened. */
+static int check_same(const struct rdn_plugin *p, const struct rdn_pack *k, redan_error *reterr) {
+    bool one = p->asked.one || !strcmp(k->m.instances, "one");
+    if (!k->bare && !p->bare && strcmp(k->m.id, p->name))
+        return rdn_fail(reterr, PLUGIN, "R4206", "a reload of %.63s cannot bring another plugin, %.63s", p->name, k->m.id);
+    if (one != p->one)
+        return rdn_fail(reterr, PLUGIN, "R4206", "limits.instances cannot change while the plugin is loaded");
+    return 0;
+}
+
 static int reload(struct rdn_plugin *p, const char *file, struct rdn_pack *k, bool *ret_same, redan_error *reterr) {
     int rc = rdn_pack_open(p->ps->mem, file, k, NULL, reterr);
-    if (rc < 0 || (rc = check_pack(p->ps, k, reterr)) < 0 || (rc = check_native(p, k, reterr)) < 0)
+    if (rc < 0 || (rc = check_pack(p->ps, k, p->asked.threads, reterr)) < 0 || (rc = check_same(p, k, reterr)) < 0 || (rc = check_native(p, k, reterr)) < 0)
         return rc;
     pthread_mutex_lock(&p->ps->mu);
     rc = reload_locked(p, k, ret_same, reterr);

@@ -40,7 +40,7 @@ static void go_back(struct rdn_plugins *ps, struct rdn_plugin *p, uint64_t calls
     g->asked_ns = rdn_mono_ns();
     rdn_plugins_log(ps, 1, "R4328 plugin %s gen %llu: %llu of %llu calls failed, gen %llu comes back", p->name, (unsigned long long)p->live->number,
                     (unsigned long long)failed, (unsigned long long)calls, (unsigned long long)g->number);
-    for (uint32_t i = 0; i < p->nlanes; i++) {
+    for (uint32_t i = 0; i < p->nseats; i++) {
         struct rdn_work *w;
         if (rdn_work_new(g, &p->lanes[i], &w, &g->err) < 0) {
             rdn_gen_fail(ps, g);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "plugins/parts.h"
 
-struct trial {
+struct rdn_trial {
     struct rdn_wlane *lane;                             /* a lane of its own: the real one may be answering with the old text */
     struct rdn_wire_value *ret, *args;
     uint8_t *outs;
@@ -45,7 +45,7 @@ static int fail_call(struct rdn_gen *g, struct rdn_work *w, const struct rdn_gol
     return rc;
 }
 
-static enum rdn_outcome one_call(struct trial *t, struct rdn_gen *g, struct rdn_work *w, const struct rdn_golden *rows, uint32_t n) {
+static enum rdn_outcome one_call(struct rdn_trial *t, struct rdn_gen *g, struct rdn_work *w, const struct rdn_golden *rows, uint32_t n) {
     struct rdn_wlane *l = t->lane;
     const struct rdn_wfunc *f = &g->plugin->fns[rows->fn];
     for (uint32_t i = 0; i < n; i++)
@@ -67,7 +67,10 @@ static enum rdn_outcome one_call(struct trial *t, struct rdn_gen *g, struct rdn_
     return rdn_values_take(l, w->res, t->ret, t->outs);
 }
 
-static int run_worker(struct trial *t, struct rdn_gen *g, struct rdn_work *w, const struct rdn_golden *rows, uint32_t n, const char *file, redan_error *reterr) {
+static int run_worker(struct rdn_gen *g, struct rdn_work *w, const char *file, redan_error *reterr) {
+    const struct rdn_golden *rows = g->golden;
+    struct rdn_trial *t = g->trial;
+    uint32_t n = g->ngolden;
     for (uint32_t at = 0, k; at < n; at += k) {
         const struct rdn_wfunc *f = &g->plugin->fns[rows[at].fn];
         for (k = 1; at + k < n && k < f->max_rows && rows[at + k].fn == rows[at].fn; k++)
@@ -84,7 +87,8 @@ static int run_worker(struct trial *t, struct rdn_gen *g, struct rdn_work *w, co
     return 0;
 }
 
-static bool make_trial(struct rdn_arena *a, struct rdn_plugin *p, struct trial *t) {
+static struct rdn_trial *make_trial(struct rdn_arena *a, struct rdn_plugin *p) {
+    struct rdn_trial *t = rdn_new(a, struct rdn_trial);
     size_t copy = 0, rows = 0, cells = 0;
     for (const struct rdn_wfunc *f = p->fns; f < p->fns + p->nfns; f++) {
         size_t bytes = (size_t)(f->ret_width + 1) * f->max_rows;
@@ -92,36 +96,51 @@ static bool make_trial(struct rdn_arena *a, struct rdn_plugin *p, struct trial *
         rows = f->max_rows > rows ? f->max_rows : rows;
         cells = (size_t)f->max_rows * (f->ncols + 1) > cells ? (size_t)f->max_rows * (f->ncols + 1) : cells;
     }
+    if (!t)
+        return NULL;
     t->lane = rdn_new(a, struct rdn_wlane);
     t->ret = rdn_new_n(a, struct rdn_wire_value, rows);
     t->args = rdn_new_n(a, struct rdn_wire_value, cells);
     t->outs = rdn_arena_alloc(a, rows);
     if (!t->lane || !t->ret || !t->args || !t->outs)
-        return false;
+        return NULL;
     t->lane->plugin = p;
+    t->lane->seat = t->lane;
     t->lane->copy = rdn_arena_alloc(a, copy);
     t->lane->text = rdn_arena_alloc(a, sizeof *t->lane->text * rows);
-    return t->lane->copy && t->lane->text;
+    return t->lane->copy && t->lane->text ? t : NULL;
 }
 
-int rdn_selftest_run(struct rdn_gen *g, const struct rdn_golden *rows, uint32_t n, const char *file, redan_error *reterr) {
+int rdn_selftest_run(struct rdn_gen *g, const char *file, redan_error *reterr) {
     struct rdn_plugins *ps = g->plugin->ps;
-    struct rdn_arena a;
-    struct trial t;
-    int rc = 0;
-    if (!n)
-        return 0;
-    rdn_arena_init(&a, ps->mem);
-    if (!make_trial(&a, g->plugin, &t))
-        rc = rdn_fail(reterr, NOMEM, "", "golden rows");
-    for (uint32_t lane = 0; rc == 0 && lane < g->plugin->nlanes; lane++) {
+    g->trial = make_trial(&g->arena, g->plugin);
+    int rc = g->trial ? 0 : rdn_fail(reterr, NOMEM, "", "golden rows");
+    for (uint32_t lane = 0; rc == 0 && lane < g->plugin->nseats; lane++) {
         pthread_mutex_lock(&ps->mu);                    /* the list of workers is the supervisor's */
         struct rdn_work *w = ps->works;
         while (w && (w->gen != g || w->lane != &g->plugin->lanes[lane] || w->phase != RDN_WP_SERVING))
             w = w->next;
         pthread_mutex_unlock(&ps->mu);
-        rc = w ? run_worker(&t, g, w, rows, n, file, reterr) : rdn_fail(reterr, PLUGIN, "R4325", "a worker ended before its selftest");
+        rc = w ? run_worker(g, w, file, reterr) : rdn_fail(reterr, PLUGIN, "R4325", "a worker ended before its selftest");
     }
-    rdn_arena_fini(&a);
     return rc;
+}
+
+int64_t rdn_trial_post(struct rdn_gen *g, struct rdn_work *w, uint32_t row, int64_t now) {
+    const struct rdn_golden *r = &g->golden[row];
+    struct rdn_wlane *l = g->trial->lane;
+    l->fn = &g->plugin->fns[r->fn];
+    l->deadline_ns = now + rdn_call_allowed(g->plugin, l->fn);
+    rdn_values_put(l->fn, w->req, r->args, 1);          /* they fitted when the text went live */
+    rdn_call_send(l, w, 1, 0);
+    return l->deadline_ns;
+}
+
+bool rdn_trial_good(struct rdn_gen *g, struct rdn_work *w, uint32_t row) {
+    const struct rdn_golden *r = &g->golden[row];
+    struct rdn_trial *t = g->trial;
+    t->lane->fn = &g->plugin->fns[r->fn];
+    t->lane->nrows = 1;
+    rdn_values_take(t->lane, w->res, t->ret, t->outs);
+    return rdn_golden_fits(&t->lane->fn->ret, r, (enum rdn_outcome)t->outs[0], &t->ret[0]);
 }

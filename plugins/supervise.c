@@ -75,8 +75,8 @@ static void on_event(struct rdn_plugins *ps, const struct epoll_event *e) {
 
 static void flush_logs(struct rdn_plugins *ps, struct rdn_plugin *p) {
     for (uint32_t i = 0; i < p->nlanes; i++) {
-        struct rdn_wlane *l = &p->lanes[i];
-        uint32_t due = atomic_exchange(&l->log_due, 0u);
+        uint32_t due = atomic_exchange(&p->lanes[i].log_due, 0u);
+        struct rdn_wlane *l = p->lanes[i].seat;
         for (uint32_t out = 0; due && out < RDN_OUT_COUNT; out++) {
             struct rdn_note_body b;
             char line[640];

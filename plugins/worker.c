@@ -67,8 +67,8 @@ int rdn_work_new(struct rdn_gen *g, struct rdn_wlane *lane, struct rdn_work **re
     w->req_fd = w->res_fd = w->pidfd = w->listener = -1;
     w->gen = g;
     w->lane = lane;
-    w->req_bytes = g->plugin->req_bytes;
-    w->res_bytes = g->plugin->res_bytes;
+    w->req_bytes = g->req_bytes;
+    w->res_bytes = g->res_bytes;
     g->nworks++;
     int rc = make_pages(w, reterr);
     if (rc < 0) {

@@ -125,6 +125,8 @@ struct rdn_plugin_spec {
     bool     plain;                                  /* sandbox try: any callable of that name, str() of its answer */
     bool     untested;                               /* leave out the golden rows */
     bool     carry;                                  /* what on_save answers goes to on_load over a reload; a manifest says so itself */
+    bool     one;                                    /* one worker for all lanes, called in turn; a manifest says so itself */
+    uint32_t native_threads;                         /* threads that native code may start while it loads; a manifest may ask for fewer */
 };
 struct rdn_plugin;
 /* Loads the file and waits until every lane's worker is ready. On failure nothing is left behind; reterr holds the
@@ -134,7 +136,7 @@ int  rdn_plugin_open(struct rdn_plugins *, const struct rdn_plugin_spec *, struc
 void rdn_plugin_close(struct rdn_plugin *);          /* no lane may be inside a call; takes NULL. [setup] */
 
 /* Read the file again (NULL: the same path), load it in new workers beside the old ones, and switch each lane between two
- * calls. On failure the old workers go on unharmed. *ret_same (may be NULL) is true when the text is the one already
+ * calls. Limits, group and kind are those of the new manifest; its id and instances must be the old ones (R4206), and max_rows only lowers. On failure the old workers go on unharmed. *ret_same (may be NULL) is true when the text is the one already
  * live; then nothing is started. Ends TRIPPED and QUARANTINED. [setup] */
 int  rdn_plugin_reload(struct rdn_plugin *, const char *file, bool *ret_same, redan_error *);
 void rdn_plugin_resume(struct rdn_plugin *);         /* ends QUARANTINED and TRIPPED. [setup] */

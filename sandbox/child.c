@@ -219,6 +219,7 @@ static void begin(uint32_t seq) {
     struct rdn_res *r = me.res;
     r->status = RDN_ST_OK;
     r->nrows = 0;
+    r->err_type[0] = 0;                                 /* or the host would show it beside an answer that only the host finds wrong */
     r->err_len = r->err_line = r->tb_len = r->log_len = r->log_dropped = 0;
     r->trap_count = 0;
     r->t_start_ns = rdn_mono_ns();

@@ -47,7 +47,7 @@ static bool has_rows(const struct benching *b, uint32_t fn) {
     return false;
 }
 
-static void print(struct benching *b, const struct rdn_wfunc *f, uint32_t n, uint64_t k) {
+static void print(struct benching *b, const struct rdn_plugin *w, const struct rdn_wfunc *f, uint32_t n, uint64_t k) {
     qsort(b->ns, k, sizeof *b->ns, by_value);
     double p50 = (double)b->ns[k / 2] / 1000, p99 = (double)b->ns[k * 99 / 100] / 1000;
     if (b->p->json)
@@ -56,10 +56,10 @@ static void print(struct benching *b, const struct rdn_wfunc *f, uint32_t n, uin
     else
         printf("%-20s %5u rows  call %9.2f us p50 %9.2f us p99   row %9.1f ns p50 %9.1f ns p99   %llu calls\n", f->name, n, p50, p99, p50 * 1000 / n, p99 * 1000 / n,
                (unsigned long long)k);
-    if (p99 * 1000 > (double)f->call_ns / 2) {
+    if (p99 * 1000 > (double)rdn_call_allowed(w, f) / 2) {
         const struct rdn_manifest_fn *m = rdn_pack_function(&b->p->pack, f->name);
         rdn_find(&b->p->report, "R4227", rdn_pack_find(&b->p->pack, RDN_PART_MANIFEST)->shown, m->line, m->col, "%s: %.1f us p99 for %u rows, the deadline is %.1f ms", f->name,
-                 p99, n, (double)f->call_ns / 1e6);
+                 p99, n, (double)rdn_call_allowed(w, f) / 1e6);
     }
 }
 
@@ -84,7 +84,7 @@ static void measure(struct benching *b, struct rdn_plugin *w, uint32_t fn, uint3
     if (lost)
         rdn_find(&b->p->report, "R4227", b->p->path, 0, 0, "%s: %llu of the calls with %u rows were late or lost", f->name, (unsigned long long)lost, n);
     else if (k)
-        print(b, f, n, k);
+        print(b, w, f, n, k);
 }
 
 static void measure_all(struct benching *b, struct rdn_plugin *w) {
@@ -123,10 +123,10 @@ static int bench(struct benching *b) {
         rdn_plugin_status(w, s);
         double load = (double)s->load_ns / 1e6, peak = (double)s->peak_bytes / 1048576;
         if (p->json)
-            printf("\"load_ms\":%.2f,\"peak_mib\":%.2f,\"mem_cap_mib\":%llu,\"tier\":\"%s\",", load, peak, (unsigned long long)(w->mem_cap >> 20), rdn_tier_text(rdn_plugins_tier(w->ps)));
+            printf("\"load_ms\":%.2f,\"peak_mib\":%.2f,\"mem_cap_mib\":%llu,\"tier\":\"%s\",", load, peak, (unsigned long long)(w->live->mem_cap >> 20), rdn_tier_text(rdn_plugins_tier(w->ps)));
         else
             printf("loading %.1f ms of %.0f (the interpreter's start in it); peak memory %.2f MiB of %llu; isolation %s\n", load, (double)w->load_ns / 1e6, peak,
-                   (unsigned long long)(w->mem_cap >> 20), rdn_tier_text(rdn_plugins_tier(w->ps)));
+                   (unsigned long long)(w->live->mem_cap >> 20), rdn_tier_text(rdn_plugins_tier(w->ps)));
     }
     free(s);
     return EXIT_GOOD;
