@@ -91,6 +91,19 @@ static int take_head(struct reading *r, const struct rdn_json *root, struct rdn_
     return r->at == r->end ? 0 : rdn_fail(reterr, CORRUPT, "R4201", "%zd bytes behind the last file", r->end - r->at);
 }
 
+/* Out of memory in the arena leaves by a jump; the JSON must not stay behind. */
+static bool head_or_jump(struct reading *r, const char *json, uint32_t len, struct rdn_bundle_head *ret, int *ret_rc, redan_error *reterr) {
+    jmp_buf *was = r->arena->oom, here;
+    if (setjmp(here)) {
+        r->arena->oom = was;
+        return true;
+    }
+    r->arena->oom = &here;
+    *ret_rc = take_head(r, rdn_json_read(&r->json, json, len), ret, reterr);
+    r->arena->oom = was;
+    return false;
+}
+
 int rdn_bundle_read(struct rdn_arena *a, const char *bytes, size_t n, struct rdn_bundle_head *ret_head, struct rdn_bundle_file *ret,
                     uint32_t *ret_nfiles, redan_error *reterr) {
     uint32_t len = 0;
@@ -101,8 +114,13 @@ int rdn_bundle_read(struct rdn_arena *a, const char *bytes, size_t n, struct rdn
         return rdn_fail(reterr, CORRUPT, "R4201", "the bundle ends inside its manifest");
     struct reading r = { .arena = a, .at = bytes + 12 + len, .end = bytes + n, .files = ret };
     rdn_json_init(&r.json, a->mem);
-    int rc = take_head(&r, rdn_json_read(&r.json, bytes + 12, len), ret_head, reterr);
+    int rc = REDAN_E_NOMEM;
+    bool oom = head_or_jump(&r, bytes + 12, len, ret_head, &rc, reterr);
     rdn_json_fini(&r.json);
+    if (oom && a->oom)
+        longjmp(*a->oom, 1);
+    if (oom)
+        return rdn_fail(reterr, NOMEM, "", "bundle");
     *ret_nfiles = r.n;
     return rc;
 }

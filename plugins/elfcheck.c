@@ -12,7 +12,8 @@
 #include "plugins/layout.h"
 #include <redan/plugin.h>
 
-enum { MAX_LIBS = 16 };
+/* A file made to be slow: what is beyond these is refused or not looked at, whatever it says. */
+enum { MAX_LIBS = 16, MAX_NAME = 1024, MAX_MISSING = 20, MAX_VERSIONS = 1024 };
 /* What a native worker has in memory; anything else would have to be found on a file system it does not have. */
 static const char *const allowed[] = {
     "libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
@@ -33,6 +34,7 @@ struct check {
     const char *file;
     struct rdn_report *report;
     struct lib libs[MAX_LIBS]; uint32_t nlibs;
+    uint32_t missing, unique;                           /* findings of a kind; after MAX_MISSING only their number is told */
 };
 
 static bool is_allowed(const char *name) {
@@ -64,6 +66,9 @@ static bool map_library(struct lib *l) {
 }
 
 static void add_library(struct check *c, const char *name) {
+    for (uint32_t i = 0; i < c->nlibs; i++)
+        if (!strcmp(c->libs[i].name, name))
+            return;
     if (c->nlibs == MAX_LIBS)
         return;
     struct lib *l = &c->libs[c->nlibs];
@@ -85,13 +90,6 @@ static void check_needed(struct check *c) {
     }
 }
 
-static bool provides(const struct lib *l, const char *name) {
-    for (uint32_t i = 1; i < l->elf.nsym; i++)
-        if (l->elf.sym[i].st_shndx != SHN_UNDEF && !strcmp(rdn_elf_str(&l->elf, l->elf.sym[i].st_name), name))
-            return true;
-    return false;
-}
-
 /* ---- symbols ---- */
 static void undefined(struct check *c, const Elf64_Sym *s, const char *name) {
     /* The four that crt files leave weak in every shared object, and are looked up by no one's code. */
@@ -100,9 +98,11 @@ static void undefined(struct check *c, const Elf64_Sym *s, const char *name) {
     for (size_t i = 0; weak && i < sizeof usual / sizeof *usual; i++)
         if (!strcmp(usual[i], name))
             return;
-    for (uint32_t i = 0; i < c->nlibs; i++)
-        if (provides(&c->libs[i], name))
-            return;
+    bool known = false;
+    for (uint32_t i = 0; i < c->nlibs && !known && strnlen(name, MAX_NAME) < MAX_NAME; i++)
+        known = rdn_elf_defines(&c->libs[i].elf, name);
+    if (known || ++c->missing > MAX_MISSING)
+        return;
     if (weak)
         rdn_find_warning(c->report, "R4105", c->file, 0, 0, "weak symbol '%.100s' has no definition: it would be NULL", name);
     else if (!strncmp(name, "Py", 2) || !strncmp(name, "_Py", 3))
@@ -125,7 +125,7 @@ static void check_symbols(struct check *c) {
             undefined(c, s, name);
             continue;
         }
-        if (bind == STB_GNU_UNIQUE)
+        if (bind == STB_GNU_UNIQUE && ++c->unique <= MAX_MISSING)
             rdn_find(c->report, "R4106", c->file, 0, 0, "'%.100s' is a unique symbol, which can never be unloaded: build with -fno-gnu-unique", name);
         if (seen == STV_HIDDEN || seen == STV_INTERNAL || s->st_shndx == SHN_ABS)
             continue;
@@ -134,6 +134,8 @@ static void check_symbols(struct check *c) {
         else if (!extra++)
             first = name;
     }
+    if (c->missing > MAX_MISSING)
+        rdn_find(c->report, "R4103", c->file, 0, 0, "%u symbols in all have no definition", c->missing);
     if (!entry && !c->wish->foreign)
         rdn_find(c->report, "R4112", c->file, 0, 0, "redan_plugin_entry is not exported: define it with REDAN_API");
     if (extra && !c->wish->foreign)
@@ -146,8 +148,8 @@ static bool defines_version(const struct lib *l, const char *version) {
     if (!rdn_elf_dyn(&l->elf, DT_VERDEF, &at) || !rdn_elf_dyn(&l->elf, DT_VERDEFNUM, &n))
         return false;
     for (uint64_t i = 0; i < n && i < 1024; i++) {
-        const Elf64_Verdef *d = rdn_elf_at(&l->elf, at, sizeof *d);
-        const Elf64_Verdaux *a = d ? rdn_elf_at(&l->elf, at + d->vd_aux, sizeof *a) : NULL;
+        const Elf64_Verdef *d = rdn_elf_at(&l->elf, at, sizeof *d, 4);
+        const Elf64_Verdaux *a = d ? rdn_elf_at(&l->elf, at + d->vd_aux, sizeof *a, 4) : NULL;
         if (!a)
             return false;
         if (!strcmp(rdn_elf_str(&l->elf, a->vda_name), version))
@@ -159,26 +161,28 @@ static bool defines_version(const struct lib *l, const char *version) {
     return false;
 }
 
-static void check_version(struct check *c, const char *lib, const char *version) {
+/* False when there is enough to say already. */
+static bool check_version(struct check *c, const char *lib, const char *version, uint32_t *found) {
     for (uint32_t i = 0; i < c->nlibs; i++)
-        if (!strcmp(c->libs[i].name, lib) && !defines_version(&c->libs[i], version))
+        if (!strcmp(c->libs[i].name, lib) && !defines_version(&c->libs[i], version) && ++*found)
             rdn_find(c->report, "R4115", c->file, 0, 0, "needs %.60s of %.60s, which this machine's does not have: build on the oldest system it runs on", version, lib);
+    return *found < MAX_MISSING;
 }
 
 static void check_versions(struct check *c) {
     uint64_t at, n;
+    uint32_t left = MAX_VERSIONS, found = 0;
     if (!rdn_elf_dyn(&c->elf, DT_VERNEED, &at) || !rdn_elf_dyn(&c->elf, DT_VERNEEDNUM, &n))
         return;
     for (uint64_t i = 0; i < n && i < 64; i++) {
-        const Elf64_Verneed *v = rdn_elf_at(&c->elf, at, sizeof *v);
+        const Elf64_Verneed *v = rdn_elf_at(&c->elf, at, sizeof *v, 4);
         if (!v)
             return;
         uint64_t aux = at + v->vn_aux;
         for (unsigned k = 0; k < v->vn_cnt; k++) {
-            const Elf64_Vernaux *a = rdn_elf_at(&c->elf, aux, sizeof *a);
-            if (!a)
+            const Elf64_Vernaux *a = rdn_elf_at(&c->elf, aux, sizeof *a, 4);
+            if (!a || !left-- || !check_version(c, rdn_elf_str(&c->elf, v->vn_file), rdn_elf_str(&c->elf, a->vna_name), &found))
                 return;
-            check_version(c, rdn_elf_str(&c->elf, v->vn_file), rdn_elf_str(&c->elf, a->vna_name));
             aux += a->vna_next;
         }
         if (!v->vn_next)
@@ -189,7 +193,7 @@ static void check_versions(struct check *c) {
 
 /* ---- the note ---- */
 static bool find_note(const struct rdn_elf *e, struct rdn_elf_note *ret) {
-    uint64_t at = 0;
+    struct rdn_elf_notes at = { 0 };
     const char *name;
     const uint8_t *desc;
     for (const Elf64_Nhdr *h; (h = rdn_elf_note(e, &at, &name, &desc));) {
@@ -216,7 +220,7 @@ bool rdn_elf_note_read(const void *bytes, size_t n, struct rdn_elf_note *ret) {
 
 /* The plugin's own text of an event (note type 2), or NULL. */
 static const char *own_canon(const struct check *c, const char *host) {
-    uint64_t at = 0;
+    struct rdn_elf_notes at = { 0 };
     const char *name;
     const uint8_t *desc;
     size_t n = strcspn(host, ";");

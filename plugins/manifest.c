@@ -320,9 +320,23 @@ static void check(struct reader *r) {
     names(r, root);
 }
 
+/* True when the arena is out of memory, which leaves by a jump: what libyaml holds must not stay behind. */
+static bool check_or_jump(struct reader *r) {
+    jmp_buf *was = r->arena->oom, here;
+    if (setjmp(here)) {
+        r->arena->oom = was;
+        return true;
+    }
+    r->arena->oom = &here;
+    check(r);
+    r->arena->oom = was;
+    return false;
+}
+
 bool rdn_manifest_read(struct rdn_arena *a, const char *file, const char *text, size_t n, struct rdn_manifest *ret, struct rdn_report *report) {
     struct reader r = { .arena = a, .m = ret, .report = report, .file = file };
     yaml_parser_t parser;
+    bool oom = false;
     defaults(ret);
     if (n > RDN_MANIFEST_MAX) {
         rdn_find(report, "R4201", file, 0, 0, "the manifest is larger than %d KiB", RDN_MANIFEST_MAX >> 10);
@@ -338,10 +352,14 @@ bool rdn_manifest_read(struct rdn_arena *a, const char *file, const char *text, 
                  parser.problem ? parser.problem : "not YAML");
         r.bad = true;
     } else {
-        check(&r);
+        oom = check_or_jump(&r);
         yaml_document_delete(&r.doc);
     }
     yaml_parser_delete(&parser);
+    if (oom && a->oom)
+        longjmp(*a->oom, 1);
+    if (oom)
+        wrong(&r, "R4201", NULL, "out of memory");
     return !r.bad;
 }
 

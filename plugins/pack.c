@@ -3,6 +3,7 @@
 #include "plugins/pack.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,8 +38,37 @@ bool rdn_pack_is(const char *path) {
 }
 
 /* ---- reading ---- */
+/* No link is followed below `dir`, neither the file nor a folder on the way; -1 and errno. */
+static int open_inside(int dir, const char *name) {
+    rdn_auto_close int at = -1;
+    for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
+        char part[NAME_MAX + 1];
+        if ((size_t)(slash - name) >= sizeof part) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
+        int next = openat(at < 0 ? dir : at, part, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        if (next < 0)
+            return -1;
+        if (at >= 0)
+            close(at);
+        at = next;
+    }
+    return openat(at < 0 ? dir : at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* Room in the arena, or NULL: out of memory while a descriptor is open must not jump over its end. */
+static void *room(struct rdn_arena *a, size_t n) {
+    jmp_buf *was = a->oom;
+    a->oom = NULL;
+    void *p = rdn_arena_alloc(a, n);
+    a->oom = was;
+    return p;
+}
+
 static bool read_all(struct opening *o, struct rdn_report *r, int dir, const char *name, const char *shown, size_t max, const char **ret, size_t *ret_n) {
-    rdn_auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    rdn_auto_close int fd = dir == AT_FDCWD ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : open_inside(dir, name);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0) {
         rdn_find(r, "R4201", shown, 0, 0, "%s", strerror(errno));
@@ -48,7 +78,7 @@ static bool read_all(struct opening *o, struct rdn_report *r, int dir, const cha
         rdn_find(r, "R4201", shown, 0, 0, "not a file of at most %zu KiB", max >> 10);
         return false;
     }
-    char *p = rdn_arena_alloc(&o->k->arena, (size_t)st.st_size + 1);
+    char *p = room(&o->k->arena, (size_t)st.st_size + 1);
     if (!p || pread(fd, p, (size_t)st.st_size, 0) != st.st_size) {
         rdn_find(r, "R4201", shown, 0, 0, "%s", p ? "changed while it was read" : "out of memory");
         return false;
@@ -102,14 +132,15 @@ static bool fetch(struct opening *o, const struct source *src, struct rdn_report
     const char *p = NULL, *slash = strrchr(name, '/'), *plain = slash ? slash + 1 : name;
     char *shown = rdn_arena_printf(&o->k->arena, "%.300s/%s", o->path, name);
     size_t n = 0;
-    if (src->dir >= 0 && (needed || faccessat(src->dir, name, F_OK, 0) == 0)) {
+    if (src->dir >= 0 && (needed || faccessat(src->dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)) {
         if (!read_all(o, r, src->dir, name, shown, max, &p, &n))
             return false;
     }
     for (uint32_t i = 0; i < src->nfiles; i++)
         if (!strcmp(src->files[i].name, plain)) {
-            p = src->files[i].p;
             n = src->files[i].n;
+            /* Code is read as structures, which a bundle does not align. */
+            p = part == RDN_PART_ENTRY && n ? memcpy(rdn_arena_alloc(&o->k->arena, n), src->files[i].p, n) : src->files[i].p;
         }
     if (!p && needed)
         rdn_find(r, "R4201", shown, 0, 0, "not in the bundle");
@@ -150,8 +181,7 @@ static bool manifest(struct opening *o, const struct source *src, struct rdn_rep
     return rdn_manifest_read(&o->k->arena, f->shown, f->p, f->n, &o->k->m, r);
 }
 
-static void from_folder(struct opening *o, struct rdn_report *r) {
-    rdn_auto_close int dir = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static void from_folder(struct opening *o, int dir, struct rdn_report *r) {
     if (dir < 0) {
         rdn_find(r, "R4201", o->path, 0, 0, "%s", strerror(errno));
         return;
@@ -215,6 +245,9 @@ int rdn_pack_open(const struct rdn_mem *mem, const char *path, struct rdn_pack *
     jmp_buf oom;
     memset(k, 0, sizeof *k);
     rdn_arena_init(&k->arena, mem);
+    bool is_pack = rdn_pack_is(path), is_bundle = is_pack && ends_in(path, ".rdb");
+    /* Opened here: the jump out of memory ends in this function, and so does the descriptor. */
+    rdn_auto_close int dir = is_pack && !is_bundle ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     struct opening o = { .k = k, .path = path, .report = report };
     struct rdn_report inner = { .take = keep_first, .ctx = &o };
     k->arena.oom = &oom;
@@ -222,12 +255,12 @@ int rdn_pack_open(const struct rdn_mem *mem, const char *path, struct rdn_pack *
         rdn_pack_close(k);
         return rdn_fail(reterr, NOMEM, "", "plugin %.150s", path);
     }
-    if (!rdn_pack_is(path))
+    if (!is_pack)
         from_file(&o, &inner);
-    else if (ends_in(path, ".rdb"))
+    else if (is_bundle)
         from_bundle(&o, &inner);
     else
-        from_folder(&o, &inner);
+        from_folder(&o, dir, &inner);
     k->arena.oom = NULL;
     if (!*o.first.code) {
         hash(k);

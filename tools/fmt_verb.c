@@ -4,22 +4,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static bool replace(const char *path, const struct rdn_buf *b) {
-    char tmp[4200];
     struct stat st;
-    snprintf(tmp, sizeof tmp, "%s.tmp%d", path, getpid());
-    FILE *f = fopen(tmp, "wb");
-    bool good = f && fwrite(b->p, 1, b->n, f) == b->n;
-    if (f && fclose(f) != 0)
-        good = false;
-    if (good && stat(path, &st) == 0)
-        good = chmod(tmp, st.st_mode & 07777) == 0;
-    if (good && rename(tmp, path) == 0)
+    if (replace_file(path, b, stat(path, &st) == 0 ? st.st_mode & 07777 : 0))
         return true;
     fprintf(stderr, "redan: %s: %s\n", path, strerror(errno));
-    unlink(tmp);
     return false;
 }
 

@@ -2,12 +2,37 @@
  * load.c: files in, diagnostics out. */
 #include "tools/tool.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+static bool write_all(int fd, const char *p, size_t n) {
+    for (ssize_t k; n; p += k, n -= (size_t)k)
+        if ((k = write(fd, p, n)) < 0)
+            return false;
+    return true;
+}
+
+bool replace_file(const char *path, const struct rdn_buf *b, unsigned mode) {
+    char tmp[4200];
+    snprintf(tmp, sizeof tmp, "%.4100s.tmp%d", path, getpid());
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool good = write_all(fd, b->p, b->n) && (!mode || fchmod(fd, mode) == 0);
+    good = close(fd) == 0 && good && rename(tmp, path) == 0;
+    int was = errno;
+    if (!good)
+        unlink(tmp);
+    errno = was;
+    return good;
 }
 
 char *read_file(const char *path, size_t *ret_len) {

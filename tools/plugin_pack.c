@@ -3,16 +3,15 @@
 #include "tools/plugin_check.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sodium.h>
 
+/* What is there already may be an older bundle, and nothing else: not a link somebody left, not a device. */
 static bool write_file(const char *path, const struct rdn_buf *b) {
-    FILE *f = fopen(path, "wb");
-    bool good = f && fwrite(b->p, 1, b->n, f) == b->n;
-    if (f && fclose(f) != 0)
-        good = false;
-    if (!good)
-        usage("%s: %s", path, strerror(errno));
-    return good;
+    struct stat st;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return usage("%s: not a plain file; remove it, or name another with --out", path), false;
+    return replace_file(path, b, 0) || (usage("%s: %s", path, strerror(errno)), false);
 }
 
 int plugin_pack(int argc, char **argv) {

@@ -42,6 +42,9 @@ void progress_end(struct progress *);
 /* The whole file, in a malloc block with a NUL behind it; NULL after a message. "-" is standard input. */
 char *read_file(const char *path, size_t *ret_len);
 const char *base_name(const char *path);
+/* Makes or replaces a file, by rename: a crash leaves the old one or the new one. A link is replaced, never followed. Mode 0: what
+ * the umask leaves. False and errno. */
+bool replace_file(const char *path, const struct rdn_buf *, unsigned mode);
 /* An engine for judging files: one process, no real-time deadlines. NULL after a message. */
 redan_engine *open_engine(const char *backend, uint32_t lanes);
 /* Compiles a file; diagnostics go to standard output (carets, short or json). NULL after errors; *ret_rc is the exit code. */

@@ -260,6 +260,13 @@ def test_bundle():
         (d / 'x.rdb').write_bytes(bytes_)
         rc, out, err = plugin('check', d / 'x.rdb')
         check(rc == 1 and f' {code} ' in out, f'{name}: {rc} {out}{err}')
+    kept = d / 'kept'
+    kept.write_bytes(b'kept')
+    (d / 'link.rdb').symlink_to(kept)
+    rc, out, err = plugin('pack', d, '--out', d / 'link.rdb')
+    check(rc == 2 and 'not a plain file' in err and kept.read_bytes() == b'kept', f'pack writes through a link: {rc} {out}{err}')
+    check(plugin('pack', d, '--out', d / 'a.rdb')[0] == 0 and (d / 'a.rdb').read_bytes() == good, 'an older bundle is replaced')
+    check(plugin('pack', d, '--out', d / 'none' / 'a.rdb')[0] == 2 and not list(d.glob('*.tmp*')), 'nothing is left behind')
     name = DIR / 'fraud-1.0.0.rdb'
     check(plugin('pack', d)[0] == 0 and name.exists(), 'named after the plugin')
     name.unlink()

@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/fault.h"
 #include "base/hash.h"
 #include "plugins/bundle.h"
 #include "plugins/elfcheck.h"
 #include "plugins/layout.h"
 #include "plugins/manifest.h"
+#include "plugins/pack.h"
 #include "plugins/parts.h"
 
 static const char good[] = "schema: 1\nplugin: {id: org.example.fraud, version: 1.2.3-rc1, kind: python, entry: score.py, modules: [a.py, b.py]}\nfunctions:\n"
@@ -189,10 +194,132 @@ static void test_layouts(void **state) {
     }
 }
 
+/* ---- packs on disk ---- */
+static char dir[] = "/tmp/redan-pack-XXXXXX";
+
+static void put_file(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    put_file("plugin.yaml", "schema: 1\nplugin: {id: org.example.f, version: 1.0.0, kind: python, entry: f.py}\nfunctions:\n  f: {signature: \"(x: int) -> int\"}\n"
+                            "data: {risk: risk.bin}\nselftest: {rows: t/rows.csv}\n");
+    put_file("f.py", "def f(x): return x\n");
+    static char big[40000];                             /* does not fit into what the arena has left: reading it allocates */
+    memset(big, '1', sizeof big - 1);
+    put_file("risk.bin", big);
+    char path[128];
+    snprintf(path, sizeof path, "%s/t", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    put_file("t/rows.csv", "function,x,answer\nf,1,1\n");
+    return 0;
+}
+
+static int drop_folder(void **state) {
+    (void)state;
+    static const char *const names[] = { "plugin.yaml", "f.py", "risk.bin", "t/rows.csv", "real/rows.csv", "t", "real", "f.rdb" };
+    char path[128];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        if (remove(path) < 0)
+            rmdir(path);
+    }
+    return rmdir(dir);
+}
+
+static int open_pack(redan_error *e) {
+    struct rdn_pack k;
+    int rc = rdn_pack_open(&rdn_libc_mem, dir, &k, NULL, e);
+    rdn_pack_close(&k);
+    return rc;
+}
+
+/* A file of a plugin is a file in its folder: neither it nor a folder on the way to it may be a link to somewhere else. */
+static void test_linked_folders(void **state) {
+    char from[128], to[128];
+    redan_error e = { 0 };
+    (void)state;
+    assert_int_equal(open_pack(&e), 0);
+    snprintf(from, sizeof from, "%s/t", dir);
+    snprintf(to, sizeof to, "%s/real", dir);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(symlink(to, from), 0);
+    assert_true(open_pack(&e) < 0);
+    assert_string_equal(e.id, "R4201");
+    assert_int_equal(unlink(from), 0);
+    assert_int_equal(rename(to, from), 0);
+    snprintf(to, sizeof to, "%s/t/rows.csv", dir);
+    snprintf(from, sizeof from, "%s/real", dir);
+    assert_int_equal(rename(to, from), 0);
+    assert_int_equal(symlink(from, to), 0);
+    assert_true(open_pack(&e) < 0);
+    assert_int_equal(unlink(to), 0);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(open_pack(&e), 0);
+}
+
+static int descriptors(void) {
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* Every allocation fails once, for a folder and for a bundle: the answer is NOMEM, and no descriptor (nor, under ASan, byte) is lost. */
+static void no_memory(const char *path) {
+    uint64_t failed = 0;
+    int before = descriptors(), rc = -1;
+    for (uint64_t nth = 1; rc < 0; nth++) {
+        struct rdn_pack k;
+        redan_error e = { 0 };
+        rdn_fault_arm(nth);
+        rc = rdn_pack_open(&rdn_libc_mem, path, &k, NULL, &e);
+        rdn_fault_arm(0);
+        rdn_pack_close(&k);
+        failed += rc < 0;
+        if (rc < 0 && e.code != REDAN_E_NOMEM && !strstr(e.text, "memory"))
+            fail_msg("allocation %d: %s %s", (int)nth, e.id, e.text);
+        if (descriptors() != before)
+            fail_msg("allocation %d: %d descriptors before, %d after", (int)nth, before, descriptors());
+    }
+    printf("%s: %d allocations\n", path, (int)failed);
+    assert_true(failed >= 2);
+}
+
+static void test_no_memory(void **state) {
+    struct rdn_pack k;
+    struct rdn_buf b;
+    char path[128];
+    redan_error e = { 0 };
+    (void)state;
+    no_memory(dir);
+    assert_int_equal(rdn_pack_open(&rdn_libc_mem, dir, &k, NULL, &e), 0);
+    rdn_buf_init(&b, &rdn_libc_mem);
+    rdn_pack_bundle(&k, &b);
+    rdn_pack_close(&k);
+    snprintf(path, sizeof path, "%s/f.rdb", dir);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b.p, 1, b.n, f), b.n);
+    fclose(f);
+    rdn_buf_fini(&b);
+    no_memory(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_manifest_is_read), cmocka_unit_test(test_damaged_manifests), cmocka_unit_test(test_damaged_bundles), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_damaged_rows),     cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_damaged_rows),     cmocka_unit_test(test_layouts),           cmocka_unit_test(test_linked_folders),  cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }
