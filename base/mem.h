@@ -31,12 +31,20 @@ struct rdn_arena {
     struct rdn_chunk *head, *open;  /* all; the one that blocks come from */
     char *cur, *end;
     size_t bytes, max_bytes;       /* handed out so far; 0: no bound */
-    bool brief;                    /* ends soon: large chunks, in pages of their own with libc's allocator */
+    bool brief;                    /* ends soon: large chunks, in pages of their own with libc's allocator, which the next brief arena takes over */
     jmp_buf *oom;                  /* longjmp(*oom, 1) when memory ends; NULL: return NULL */
 };
 void  rdn_arena_init(struct rdn_arena *, const struct rdn_mem *);
 void  rdn_arena_fini(struct rdn_arena *);                            /* frees every allocation */
 void *rdn_arena_alloc(struct rdn_arena *, size_t size);              /* 16-byte aligned, zeroed */
+void *rdn_arena_raw(struct rdn_arena *, size_t size);                /* 16-byte aligned, holds anything */
+/* Makes the last block larger where it stands, with anything behind `was`; false: it stays as it is. */
+bool  rdn_arena_extend(struct rdn_arena *, void *p, size_t was, size_t size);
+/* Pages that brief arenas left for the next one, at most RDN_SPARE_MAX: gives those above `keep` bytes back, and says how many stay. What
+ * has used large brief arenas one after the other does so in the end; RDN_SPARE_KEPT is enough for a hundred rules. [any] */
+#define RDN_SPARE_MAX ((size_t)16 << 20)
+#define RDN_SPARE_KEPT ((size_t)512 << 10)
+size_t rdn_arena_trim(size_t keep);
 char *rdn_arena_strndup(struct rdn_arena *, const char *s, size_t n);   /* terminated copy */
 __attribute__((format(printf, 2, 3)))
 char *rdn_arena_printf(struct rdn_arena *, const char *fmt, ...);

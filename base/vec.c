@@ -10,17 +10,23 @@
 enum { FEW = 64 };
 
 void *rdn_vec_room(struct rdn_arena *a, void *v, uint32_t n, uint32_t want, size_t size) {
-    void *p = rdn_arena_alloc(a, size * want);
+    char *p = rdn_arena_raw(a, size * want);
     assert(p);                                         /* the arena has .oom (vec.h) */
     if (n)
         memcpy(p, v, size * n);
+    if (want > n)
+        memset(p + size * n, 0, size * (want - n));
     return p;
 }
 
 void *rdn_vec_grow(struct rdn_arena *a, void *v, uint32_t n, uint32_t *cap, size_t size) {
     assert(*cap < UINT32_MAX / 2);
-    *cap = *cap ? *cap * 2 : size > FEW ? 1 : 8;
-    return rdn_vec_room(a, v, n, *cap, size);
+    uint32_t was = *cap;
+    *cap = was ? was * 2 : size > FEW ? 1 : 8;
+    if (!rdn_arena_extend(a, v, size * was, size * *cap))
+        return rdn_vec_room(a, v, n, *cap, size);
+    memset((char *)v + size * was, 0, size * (*cap - was));
+    return v;
 }
 
 void rdn_vec_sort(void *v, uint32_t n, size_t size, int (*order)(const void *, const void *)) {

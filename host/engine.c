@@ -182,6 +182,7 @@ void redan_close(redan_engine *e) {
     rdn_dispatch_close(e);
     rdn_syms_close(e->syms);
     rdn_engine_jit_close(e);
+    rdn_arena_trim(0);
     if (e->alive)
         munmap((void *)(uintptr_t)e->alive, 4096);
     rdn_arena_fini(&e->names);

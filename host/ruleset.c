@@ -222,6 +222,7 @@ int rdn_ruleset_open(struct redan_engine *e, const char *name, const char *text,
     rdn_arena_init(&rs->arena, &e->mem);
     rs->arena.max_bytes = RULESET_BYTES_MAX;
     rc = build(rs, name, text, len, &known, reterr);
+    rdn_arena_trim(RDN_SPARE_KEPT);
     if (rc < 0) {
         rdn_ruleset_unref(rs);
         return rc;

@@ -91,6 +91,7 @@ int rdn_program_open_sampled(struct rdn_jit *jit, const struct rdn_ir *ir, const
         rc = rdn_native_batch_available(jit, reterr);
     if (!rc)
         rc = strcmp(backend, "auto") ? use_named(p, backend, reterr) : use_best(p, reterr);
+    rdn_arena_trim(RDN_SPARE_KEPT);
     if (rc) {
         rdn_program_close(p);
         return rc;
@@ -113,6 +114,7 @@ int rdn_program_open(const struct rdn_ir *ir, const char *backend, const struct 
 int rdn_program_batches(struct rdn_program *p, redan_error *reterr) {
     redan_error e;
     int rc = p->impl->rules_rest && !p->asked_batches ? rdn_native_batches(p, &e) : 0;
+    rdn_arena_trim(RDN_SPARE_KEPT);
     if (rc && rc != REDAN_E_NOMEM)
         note(p, &e);
     else if (rc && reterr)

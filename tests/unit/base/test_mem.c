@@ -44,8 +44,57 @@ static void blocks_are_aligned_zeroed_and_apart(void **state) {
         aligned_zeroed_and_apart(&(struct rdn_mem){&c, counted}, brief);
         assert_int_equal(c.live, 0);
         assert_int_equal(c.blocks, 0);
-        aligned_zeroed_and_apart(&rdn_libc_mem, brief);
+        for (int again = 0; again < 2; again++)          /* brief: in pages that are not zero any more */
+            aligned_zeroed_and_apart(&rdn_libc_mem, brief);
     }
+}
+
+/* A brief arena's pages: begun again where the last one began, and given back. */
+static char *use(size_t bytes) {
+    struct rdn_arena a;
+    rdn_arena_init(&a, &rdn_libc_mem);
+    a.brief = true;
+    char *p = rdn_arena_raw(&a, bytes);
+    memset(p, 1, bytes);
+    rdn_arena_fini(&a);
+    return p;
+}
+static void pages_serve_again_and_are_given_back(void **state) {
+    (void)state;
+    assert_int_equal(rdn_arena_trim(0), 0);
+    char *first = use(3 << 20);
+    size_t all = rdn_arena_trim(SIZE_MAX);
+    if (!all) {                                          /* single blocks, or AddressSanitizer */
+        skip();
+        return;
+    }
+    assert_in_range(all, 3 << 20, (3 << 20) + 8192);
+    assert_ptr_equal(use(1 << 20), first);
+    assert_ptr_equal(use(100), first);
+    assert_in_range(rdn_arena_trim(1 << 20), (1 << 20) - 4096, 1 << 20);
+    assert_ptr_equal(use(500000), first);
+    assert_int_equal(rdn_arena_trim(1000), 0);           /* too little to be of use */
+    use(RDN_SPARE_MAX + 1);
+    assert_int_equal(rdn_arena_trim(SIZE_MAX), 0);       /* more than is kept */
+}
+
+static void the_last_block_grows_where_it_stands(void **state) {
+    (void)state;
+    struct rdn_arena a;
+    rdn_arena_init(&a, &rdn_libc_mem);
+    a.max_bytes = 2000;
+    char *p = rdn_arena_alloc(&a, 100), *end = p + 100;
+    bool can = rdn_arena_extend(&a, p, 100, 1000);
+    assert_false(rdn_arena_extend(&a, p, 100, 1000));    /* that is not its size any more */
+    if (can) {
+        char *q = rdn_arena_alloc(&a, 10);
+        assert_true(q >= end + 900);
+        assert_int_equal(a.bytes, 1010);
+        assert_false(rdn_arena_extend(&a, p, 1000, 1100));   /* q stands behind it */
+        assert_true(rdn_arena_extend(&a, q, 10, 1000));
+        assert_false(rdn_arena_extend(&a, q, 1000, 1001));   /* the bound */
+    }
+    rdn_arena_fini(&a);
 }
 
 static void texts(void **state) {
@@ -121,7 +170,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_zeroed_and_apart), cmocka_unit_test(texts),
         cmocka_unit_test(a_bound_returns_null_or_jumps),       cmocka_unit_test(every_failure_leaves_a_whole_arena),
-        cmocka_unit_test(realloc_keeps_the_block_on_failure),
+        cmocka_unit_test(realloc_keeps_the_block_on_failure),  cmocka_unit_test(pages_serve_again_and_are_given_back),
+        cmocka_unit_test(the_last_block_grows_where_it_stands),
     };
     return cmocka_run_group_tests_name("mem", tests, NULL, NULL);
 }
