@@ -2,8 +2,6 @@
  * book.c: what each action does to a book (book.h, MARKET.md 4 and 6). */
 #include "market/book.h"
 
-#include <sys/mman.h>
-
 int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far, bool valid) {
     b->bytes = rdn_levels_bytes(window, far);
     void *p = rdn_market_reserve(b->bytes);
@@ -16,8 +14,7 @@ int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far, bool valid)
 }
 
 void rdn_book_close(struct rdn_book *b) {
-    if (b->memory)
-        munmap(b->memory, b->bytes);
+    rdn_market_release(b->memory, b->bytes);
     b->memory = NULL;
 }
 
@@ -226,7 +223,7 @@ uint8_t rdn_book_apply(struct rdn_books *all, const redan_mevent *e) {
     return s.fault;
 }
 
-static void write_line(struct rdn_line *l, const uint64_t words[RDN_LINE_WORDS]) {
+static void write_line(struct rdn_book_line *l, const uint64_t words[RDN_LINE_WORDS]) {
     uint32_t seq = atomic_load_explicit(&l->seq, memory_order_relaxed);
     atomic_store_explicit(&l->seq, seq + 1, memory_order_relaxed);
     for (unsigned i = 0; i < RDN_LINE_WORDS; i++)        /* release: not before the odd number */
@@ -260,7 +257,7 @@ uint8_t rdn_book_publish(struct rdn_books *all, struct rdn_book *b, const redan_
     return fault;
 }
 
-int rdn_book_read(const struct rdn_line *l, redan_book_line_data *ret) {
+int rdn_book_read(const struct rdn_book_line *l, redan_book_line_data *ret) {
     for (unsigned tries = 0; tries < 64; tries++) {
         uint64_t w[RDN_LINE_WORDS];
         uint32_t seq = atomic_load_explicit(&l->seq, memory_order_acquire);

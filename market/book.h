@@ -16,12 +16,12 @@
 #include "market/orders.h"
 
 enum { RDN_LINE_WORDS = 8 };
-struct rdn_line {
+struct rdn_book_line {
     _Alignas(64) _Atomic uint32_t seq;                   /* odd while it is written */
     _Atomic uint64_t words[RDN_LINE_WORDS];              /* flags, bid px, qty, ask px, qty, ts_recv, ts_event, events */
 };
 struct rdn_book {
-    struct rdn_line line;
+    struct rdn_book_line line;
     struct rdn_levels levels;
     uint64_t events;
     uint32_t live;                                       /* orders */
@@ -44,5 +44,5 @@ void rdn_book_close(struct rdn_book *);
 /* The instrument must be one of the books. The first fault of the event; all are counted. */
 uint8_t rdn_book_apply(struct rdn_books *, const redan_mevent *);
 uint8_t rdn_book_publish(struct rdn_books *, struct rdn_book *, const redan_mevent *);
-int     rdn_book_read(const struct rdn_line *, redan_book_line_data *ret);
+int     rdn_book_read(const struct rdn_book_line *, redan_book_line_data *ret);
 #endif

@@ -245,13 +245,13 @@ uint32_t rdn_feed_quotes(struct redan_feed *f, int64_t ts_ns, int64_t bid_px, in
     return 2;
 }
 
-unsigned rdn_feed_split(const char *s, size_t n, struct rdn_column *c, unsigned max) {
+unsigned rdn_feed_split(const char *s, size_t n, struct rdn_text_cell *c, unsigned max) {
     unsigned k = 0;
     for (const char *end = s + n;; s++) {
         const char *comma = memchr(s, ',', (size_t)(end - s));
         if (k == max)
             return k + 1;
-        c[k++] = (struct rdn_column){ s, (size_t)((comma ? comma : end) - s) };
+        c[k++] = (struct rdn_text_cell){ s, (size_t)((comma ? comma : end) - s) };
         if (!comma)
             return k;
         s = comma;

@@ -63,8 +63,8 @@ bool rdn_feed_px(struct redan_feed *, uint32_t instrument, int64_t px, unsigned 
 /* Two Q events of the first instrument; price 0: that side is absent. */
 uint32_t rdn_feed_quotes(struct redan_feed *, int64_t ts_ns, int64_t bid_px, int64_t ask_px, redan_mevent *out);
 /* The columns of a line between commas; how many there are, at most max + 1. */
-struct rdn_column { const char *p; size_t n; };
-unsigned rdn_feed_split(const char *line, size_t n, struct rdn_column *, unsigned max);
+struct rdn_text_cell { const char *p; size_t n; };
+unsigned rdn_feed_split(const char *line, size_t n, struct rdn_text_cell *, unsigned max);
 /* The decoder of a format whose messages are lines: `convert` gets one without its end and answers how many events it made. */
 size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
                      uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));

@@ -16,7 +16,7 @@
 enum { MOST_COLUMNS = 64, MS_DIGITS = 6, LONGEST_TIME = 48, TS = 1, BID = 2, ASK = 3 };      /* in head[]: column + 1 of each; [0]: 1 with, 2 without head */
 
 static void read_head(struct redan_feed *f, const char *line, size_t n) {
-    struct rdn_column c[MOST_COLUMNS];
+    struct rdn_text_cell c[MOST_COLUMNS];
     unsigned k = rdn_feed_split(line, n, c, MOST_COLUMNS);
     static const struct { const char *name; unsigned at; } names[] = { { "ts", TS }, { "timestamp", TS }, { "bid", BID }, { "ask", ASK } };
     f->head[0] = 1;
@@ -31,7 +31,7 @@ static void read_head(struct redan_feed *f, const char *line, size_t n) {
 }
 
 /* "2013-01-01 22:00:00.295000+00:00" as the language writes times: T between, Z at the end. */
-static bool read_utc(struct rdn_column c, int64_t *ret) {
+static bool read_utc(struct rdn_text_cell c, int64_t *ret) {
     char t[LONGEST_TIME];
     size_t n = c.n;
     if (n < 11 || n >= sizeof t)
@@ -46,7 +46,7 @@ static bool read_utc(struct rdn_column c, int64_t *ret) {
     return rdn_read_time(t, n, ret);
 }
 
-static bool read_ts(struct redan_feed *f, struct rdn_column c, int64_t *ret) {
+static bool read_ts(struct redan_feed *f, struct rdn_text_cell c, int64_t *ret) {
     uint64_t ns;
     bool rest;
     if (f->head[0] == 2) {
@@ -63,7 +63,7 @@ static bool read_ts(struct redan_feed *f, struct rdn_column c, int64_t *ret) {
 }
 
 /* Ticks of a price, 0 where there is none. */
-static bool price(struct redan_feed *f, struct rdn_column c, int64_t *ret) {
+static bool price(struct redan_feed *f, struct rdn_text_cell c, int64_t *ret) {
     int64_t px;
     bool rest;
     *ret = 0;
@@ -77,7 +77,7 @@ static bool price(struct redan_feed *f, struct rdn_column c, int64_t *ret) {
 }
 
 static uint32_t convert(struct redan_feed *f, const char *line, size_t n, redan_mevent *out) {
-    struct rdn_column c[MOST_COLUMNS];
+    struct rdn_text_cell c[MOST_COLUMNS];
     int64_t ts, px[2];
     if (!f->head[0] && isalpha((unsigned char)line[0])) {
         read_head(f, line, n);

@@ -16,7 +16,7 @@ static const struct { uint8_t action; uint16_t flags; } types[8] = {
     [4] = { REDAN_MARKET_EXECUTE, 0 }, [5] = { REDAN_MARKET_TRADE, REDAN_MF_HIDDEN }, [7] = { REDAN_MARKET_STATUS, 0 },
 };
 
-static bool read_numbers(const struct rdn_column c[COLUMNS], int64_t *time, uint64_t *type, uint64_t *id, int64_t *size, int64_t *px, int64_t *side) {
+static bool read_numbers(const struct rdn_text_cell c[COLUMNS], int64_t *time, uint64_t *type, uint64_t *id, int64_t *size, int64_t *px, int64_t *side) {
     bool rest[4];
     return rdn_decimal_read(c[0].p, c[0].n, SECOND_DIGITS, time, &rest[0]) && rdn_decimal_u64(c[1].p, c[1].n, type) &&
            rdn_decimal_u64(c[2].p, c[2].n, id) && rdn_decimal_read(c[3].p, c[3].n, 0, size, &rest[1]) &&
@@ -25,7 +25,7 @@ static bool read_numbers(const struct rdn_column c[COLUMNS], int64_t *time, uint
 }
 
 static uint32_t convert(struct redan_feed *f, const char *line, size_t n, redan_mevent *e) {
-    struct rdn_column c[COLUMNS];
+    struct rdn_text_cell c[COLUMNS];
     int64_t time, size, px, side, ticks = 0;
     uint64_t type, id;
     if (!f->books.n) {

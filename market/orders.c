@@ -12,6 +12,11 @@ void *rdn_market_reserve(size_t bytes) {
     return p == MAP_FAILED ? NULL : p;
 }
 
+void rdn_market_release(void *p, size_t bytes) {
+    if (p)
+        munmap(p, bytes);
+}
+
 int rdn_orders_open(struct rdn_orders *t, uint32_t max, bool by_instrument) {
     uint32_t slots = 64;
     while (slots < 2 * (uint64_t)max)
@@ -26,8 +31,7 @@ int rdn_orders_open(struct rdn_orders *t, uint32_t max, bool by_instrument) {
 }
 
 void rdn_orders_close(struct rdn_orders *t) {
-    if (t->slots)
-        munmap(t->slots, t->bytes);
+    rdn_market_release(t->slots, t->bytes);
     *t = (struct rdn_orders){ 0 };
 }
 

@@ -25,8 +25,9 @@ struct rdn_orders {
     bool by_instrument;                  /* ids are unique within an instrument only */
     size_t bytes;
 };
-/* Zeroed address space that is committed by use; NULL. Given back with munmap. */
+/* Zeroed address space that is committed by use; NULL. */
 void *rdn_market_reserve(size_t bytes);
+void  rdn_market_release(void *, size_t bytes);          /* takes NULL */
 int  rdn_orders_open(struct rdn_orders *, uint32_t max, bool by_instrument);      /* NOMEM; address space, committed by use */
 void rdn_orders_close(struct rdn_orders *);
 

@@ -3,7 +3,6 @@
 #include "market/sync.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "market/orders.h"
 
@@ -72,8 +71,7 @@ bool rdn_events_open(struct rdn_events *q, uint32_t cap) {
 }
 
 void rdn_events_close(struct rdn_events *q) {
-    if (q->ev)
-        munmap(q->ev, q->cap * sizeof *q->ev);
+    rdn_market_release(q->ev, q->cap * sizeof *q->ev);
     *q = (struct rdn_events){ 0 };
 }
 

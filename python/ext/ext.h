@@ -4,6 +4,7 @@
  *   ext_module.c  the module, its exception      ext_engine.c  engine and rule sets     ext_layout.c  what a rule set declares
  *   ext_lane.c    one event at a time            ext_batch.c   arrays and columns       ext_value.c   values to Python
  *   ext_worker.c  a zygote and workers without an engine      ext_pack.c    a plugin's manifest
+ *   ext_market.c  market files, books                         ext_columns.c their tables, shared with other libraries
  *
  * Limited API of CPython 3.11: one library for 3.11 and everything later. Objects own what redan.h hands out; closing an
  * engine closes its lanes and rule sets first, so the order in which Python frees them does not matter.
@@ -22,6 +23,7 @@
 #include "host/answer.h"
 #include "host/host.h"
 #include "host/line.h"
+#include "market/reading.h"
 #include "plugins/worker.h"
 #include "sandbox/role.h"
 
@@ -62,8 +64,10 @@ struct ext_lane {
 };
 
 extern PyObject *ext_error;                              /* redan's exception at the C level: _redan.EngineError */
-extern PyTypeObject *ext_engine_type, *ext_rules_type, *ext_lane_type, *ext_workers_type, *ext_worker_type;
-extern PyType_Spec ext_engine_spec, ext_rules_spec, ext_lane_spec, ext_workers_spec, ext_worker_spec;
+extern PyTypeObject *ext_engine_type, *ext_rules_type, *ext_lane_type, *ext_workers_type, *ext_worker_type, *ext_market_type, *ext_cursor_type,
+                    *ext_chunk_type, *ext_column_type;
+extern PyType_Spec ext_engine_spec, ext_rules_spec, ext_lane_spec, ext_workers_spec, ext_worker_spec, ext_market_spec, ext_cursor_spec,
+                   ext_chunk_spec, ext_column_spec;
 
 /* Raises EngineError(code, id, line, column, where, text, diags); answers NULL. Takes over `diags`, which may be NULL. */
 PyObject *ext_raise(const redan_error *, PyObject *diags);
@@ -83,6 +87,10 @@ PyObject *ext_rules_declared(PyObject *self, PyObject *none);
 PyObject *ext_rules_row(PyObject *self, PyObject *line);
 /* ext_pack.c */
 PyObject *ext_pack(PyObject *self, PyObject *path);
+/* ext_market.c, ext_columns.c */
+struct rdn_reading *ext_reading_of(PyObject *market);
+PyObject *ext_market_cursor(PyObject *market, PyObject *args);
+PyObject *ext_market_live(PyObject *self, PyObject *none);
 /* ext_batch.c */
 PyObject *ext_lane_batch(PyObject *self, PyObject *args);
 PyObject *ext_lane_columns(PyObject *self, PyObject *args);

@@ -3,7 +3,7 @@
 #include "python/ext/ext.h"
 
 PyObject *ext_error;
-PyTypeObject *ext_engine_type, *ext_rules_type, *ext_lane_type, *ext_workers_type, *ext_worker_type;
+PyTypeObject *ext_engine_type, *ext_rules_type, *ext_lane_type, *ext_workers_type, *ext_worker_type, *ext_market_type, *ext_cursor_type, *ext_chunk_type, *ext_column_type;
 
 PyObject *ext_raise(const redan_error *e, PyObject *diags) {
     PyObject *list = diags ? diags : PyList_New(0);
@@ -109,6 +109,7 @@ static PyMethodDef methods[] = {
     { "version", version, METH_NOARGS, "Version of the engine inside." },
     { "code_text", code_text, METH_O, "What a code means (E0401, R3007), or None." },
     { "pack", ext_pack, METH_O, "A plugin's manifest: a folder, a bundle or a .py file." },
+    { "market_live", ext_market_live, METH_NOARGS, "Chunks of market columns that somebody holds." },
     { "strerror", strerror_text, METH_O, "The text of a negative REDAN_E code." },
     { 0 },
 };
@@ -142,7 +143,9 @@ PyMODINIT_FUNC PyInit__redan(void) {
     bool ok = m && (ext_error = PyErr_NewException("_redan.EngineError", NULL, NULL)) && PyModule_AddObjectRef(m, "EngineError", ext_error) == 0;
     ok = ok && add_type(m, "Engine", &ext_engine_spec, &ext_engine_type) && add_type(m, "Rules", &ext_rules_spec, &ext_rules_type) &&
          add_type(m, "Lane", &ext_lane_spec, &ext_lane_type) && add_type(m, "Workers", &ext_workers_spec, &ext_workers_type) &&
-         add_type(m, "Worker", &ext_worker_spec, &ext_worker_type) && add_outcomes(m) &&
+         add_type(m, "Worker", &ext_worker_spec, &ext_worker_type) && add_type(m, "Market", &ext_market_spec, &ext_market_type) &&
+         add_type(m, "Cursor", &ext_cursor_spec, &ext_cursor_type) && add_type(m, "Chunk", &ext_chunk_spec, &ext_chunk_type) &&
+         add_type(m, "Column", &ext_column_spec, &ext_column_type) && add_outcomes(m) &&
          PyModule_AddIntConstant(m, "WIRE_VERSION", RDN_WIRE_VERSION) == 0 && PyModule_AddIntConstant(m, "ROLE_ABI", RDN_ROLE_ABI) == 0;
     if (!ok)
         Py_CLEAR(m);
