@@ -104,10 +104,15 @@ void rdn_gen_tidy(struct rdn_plugins *ps) {
 
 /* --- starting --------------------------------------------------------------------------------------------------- */
 
+/* The layers a worker must report. A kind that makes machine code cannot live under MDWE; its filter keeps W and X apart. */
+static uint32_t promised(const struct rdn_plugins *ps, const struct rdn_work *w) {
+    return strcmp(w->gen->group->role, "lua") ? ps->promised : ps->promised & ~(uint32_t)RDN_GOT_MDWE;
+}
+
 static void ask(struct rdn_plugins *ps, struct rdn_work *w, struct rdn_zyg *y, int64_t now) {
     uint32_t uid = ps->promised & RDN_GOT_UID ? uid_base + ps->uid_slot++ % uid_count : 0;
     struct rdn_ctl_spawn s = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWN, .token = w->token, .uid = uid, .gid = uid,
-                               .want = ps->promised, .deny = ps->opt.deny, .cap_bytes = w->gen->mem_cap,
+                               .want = promised(ps, w), .deny = ps->opt.deny, .cap_bytes = w->gen->mem_cap,
                                .req_bytes = (uint32_t)w->req_bytes, .res_bytes = (uint32_t)w->res_bytes, .load_bytes = w->gen->load_bytes };
     int fds[] = { w->req_fd, w->res_fd, w->gen->load_fd };
     int rc = rdn_ctl_send(y->z.sock, &s, sizeof s, fds, 3);
@@ -154,7 +159,7 @@ static void step_failed(struct rdn_plugins *ps, struct rdn_work *w) {
 
 static void check_confined(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     char why[128];
-    uint32_t missing = ps->promised & ~(w->got | w->zyg->got);
+    uint32_t missing = promised(ps, w) & ~(w->got | w->zyg->got);
     if (w->step) {
         step_failed(ps, w);
     } else if (missing) {

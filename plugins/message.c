@@ -155,6 +155,13 @@ void rdn_message_error(const struct rdn_plugin *p, const struct rdn_note_body *b
 
 static double ms(int64_t ns) { return (double)ns / 1e6; }
 
+/* What a soft stop does not reach, by kind. */
+static const char *usual_loop(const struct rdn_plugin *p) {
+    const char *role = p->live && p->live->group ? p->live->group->role : "python";
+    return !strcmp(role, "lua") ? "a compiled loop, a long match, or a finaliser" : !strcmp(role, "native") ? "native code has no soft stop"
+         : "a loop in C code or 'except BaseException'";
+}
+
 void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b, uint32_t lane, char *out, size_t cap) {
     char head[160], error[512], place[128];
     rdn_message_error(p, b, error, sizeof error);
@@ -170,8 +177,8 @@ void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b,
         snprintf(out, cap, "%s %.1f ms allowed, %.1f ms used%s%s", head, ms(b->allowed_ns), ms(b->used_ns), *place ? ", stopped at " : "", place);
         return;
     case RDN_OUT_KILLED:
-        snprintf(out, cap, "%s %.1f ms allowed, did not stop within %.0f ms grace (a loop in C code or 'except BaseException'?), worker killed",
-                 head, ms(b->allowed_ns), ms(p->grace_ns));
+        snprintf(out, cap, "%s %.1f ms allowed, did not stop within %.0f ms grace (%s?), worker killed", head, ms(b->allowed_ns), ms(p->grace_ns),
+                 usual_loop(p));
         return;
     case RDN_OUT_MEMORY:
         snprintf(out, cap, "%s memory cap %llu MiB reached%s%s, peak %.1f MiB; raise mem_cap_mib or keep less", head,
@@ -193,6 +200,8 @@ void rdn_message_line(const struct rdn_plugin *p, const struct rdn_note_body *b,
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
+static bool begins(const struct rdn_note_body *b, const char *code) { return b->err_len > 6 && !memcmp(b->err_text, code, 6); }
+
 static const char *load_code(const struct rdn_note_body *b) {
     bool syntax = !strncmp(b->err_type, "SyntaxError", 11) || !strncmp(b->err_type, "IndentationError", 16) || !strncmp(b->err_type, "TabError", 8);
     switch (b->status) {
@@ -200,7 +209,7 @@ static const char *load_code(const struct rdn_note_body *b) {
     case RDN_ST_MEMORY: return "R4322";
     case RDN_ST_NO_FUNCTION: return "R4323";
     case RDN_ST_SIGNATURE: return "R4324";
-    default: return syntax ? "R4320" : b->err_len > 6 && !memcmp(b->err_text, "R4203 ", 6) ? "R4203" : "R4302";
+    default: return syntax ? "R4320" : begins(b, "R4203 ") ? "R4203" : begins(b, "R4204 ") ? "R4204" : "R4302";
     }
 }
 

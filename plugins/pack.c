@@ -221,6 +221,7 @@ static void from_file(struct opening *o, struct rdn_report *r) {
     const char *slash = strrchr(o->path, '/'), *p;
     size_t n;
     o->k->m = plain;
+    o->k->m.kind = ends_in(o->path, ".lua") ? "lua" : "python";
     o->k->bare = true;
     if (!read_all(o, r, AT_FDCWD, o->path, o->path, TEXT_MAX_BYTES, &p, &n))
         return;

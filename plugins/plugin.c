@@ -386,6 +386,12 @@ static void keep_first(void *ctx, const struct rdn_finding *f) {
         snprintf(e->err->where, sizeof e->err->where, "%.95s", f->file);
 }
 
+static bool has_role(const struct rdn_plugins *ps, const char *role) {
+    char path[sizeof ps->worker + 40];
+    snprintf(path, sizeof path, "%s-%s.so", ps->worker, role);
+    return access(path, R_OK) == 0;
+}
+
 /* What the manifest asks for and this build or host does not have. */
 static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, uint32_t threads, redan_error *reterr) {
     const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane"
@@ -394,8 +400,8 @@ static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, ui
         return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
     if (k->m.threads > threads)
         return rdn_fail(reterr, NOSUP, "R4206", "native.threads asks for %u, %u are allowed here", k->m.threads, threads);
-    if (!strcmp(k->m.kind, "lua"))
-        return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind %s are not in this build", k->m.kind);
+    if (!strcmp(k->m.kind, "lua") && !has_role(ps, "lua"))
+        return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind lua are not in this build: no redan-worker-lua.so beside redan-worker");
     if (rdn_pack_is_native(k) && ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
         return rdn_fail(reterr, NOSUP, "R4402", "native plugins need at least the container tier, here is %s", rdn_tier_text((enum rdn_tier)ps->probe.tier));
     unsigned want = 0, have = 0;

@@ -51,7 +51,7 @@ static void newest(struct rdn_plugin *p, struct rdn_wlane *l, struct rdn_plugin_
         rdn_message_error(p, &b, s->error, sizeof s->error);
         rdn_message_line(p, &b, l->index, s->message, sizeof s->message);
         add_traps(p, s, &b);
-        s->peak_bytes = b.peak_bytes;
+        s->peak_bytes = b.peak_bytes ? b.peak_bytes : s->peak_bytes;     /* there is no note of calls that went well */
     } else if (!s->nkept) {
         add_traps(p, s, &b);
     }

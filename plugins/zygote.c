@@ -104,10 +104,11 @@ static void prepare_role(int argc, char **argv) {
 
 static void compile_filters(void) {
     redan_error e = { 0 };
+    int (*compile)(enum rdn_policy_mode, struct sock_fprog *, redan_error *) = z.role->makes_code ? rdn_policy_compile_making : rdn_policy_compile;
     for (int m = 0; m < RDN_POLICY_MODES; m++)
         if (z.role->code ? rdn_policy_compile_loading((enum rdn_policy_mode)m, &z.filters[m], &e) < 0 ||
                            rdn_policy_compile_second((enum rdn_policy_mode)m, &z.second[m], &e) < 0
-                         : rdn_policy_compile((enum rdn_policy_mode)m, &z.filters[m], &e) < 0)
+                         : compile((enum rdn_policy_mode)m, &z.filters[m], &e) < 0)
             fail(RDN_Z_HANDLERS, e.text);
 }
 

@@ -133,7 +133,8 @@ static int make_ruleset(const struct rdn_child_plan *p) {
 
 static int set_limits(const struct rdn_child_plan *p) {
     uint64_t pages = p->spawn.req_bytes + p->spawn.res_bytes + p->spawn.load_bytes + 2 * RDN_PAGE;
-    return rdn_limits_worker(p->vm_bytes + pages + image_bytes + p->spawn.cap_bytes, p->data_bytes + image_bytes + p->spawn.cap_bytes);
+    uint64_t cap = p->spawn.cap_bytes + image_bytes + role->extra_bytes;
+    return rdn_limits_worker(p->vm_bytes + pages + cap, p->data_bytes + cap);
 }
 
 /* Falls back to traps where no listener can be had: EBUSY, an outer filter has one; EINVAL, as in gVisor. */
@@ -296,6 +297,8 @@ _Noreturn static void serve(void) {
         default: run_or_lack(NULL); break;
         }
         answer(seq);
+        if (role->rest)
+            role->rest(&me);
     }
 }
 

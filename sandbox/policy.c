@@ -35,6 +35,12 @@ static const struct rdn_policy_row loading[] = {
 #undef ALLOW
 };
 #define NLOADING (sizeof loading / sizeof *loading)
+static const struct rdn_policy_row making[] = {
+#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
+#include "sandbox/making.def"
+#undef ALLOW
+};
+#define NMAKING (sizeof making / sizeof *making)
 
 /* Every real condition has a bound or a mask; `op` 0 marks the unused tail. */
 uint32_t rdn_policy_nconds(const struct rdn_policy_row *r) {
@@ -47,6 +53,11 @@ uint32_t rdn_policy_nconds(const struct rdn_policy_row *r) {
 const struct rdn_policy_row *rdn_policy_rows(unsigned *ret_n) {
     *ret_n = NROWS;
     return rows;
+}
+
+const struct rdn_policy_row *rdn_policy_making_rows(unsigned *ret_n) {
+    *ret_n = NMAKING;
+    return making;
 }
 
 static int add_row(scmp_filter_ctx c, const struct rdn_policy_row *r) {
@@ -96,7 +107,9 @@ static bool is_loading(const struct rdn_policy_row *r) {
     return false;
 }
 
-static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, bool loads, struct sock_fprog *ret) {
+enum whose { PLAIN, LOADING, MAKING };                  /* rows on top of the list */
+static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, enum whose whose, struct sock_fprog *ret) {
+    bool loads = whose == LOADING;
     int rc = seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (rc >= 0)
         rc = seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* binary tree: 43 us to load instead of a linear walk per call */
@@ -105,14 +118,16 @@ static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, bool loads, struc
             rc = add_row(c, &rows[i]);                  /* a row equal to the default action is refused by the library */
     for (size_t i = 0; loads && rc >= 0 && i < NLOADING; i++)
         rc = add_row(c, &loading[i]);
+    for (size_t i = 0; whose == MAKING && rc >= 0 && i < NMAKING; i++)
+        rc = add_row(c, &making[i]);
     return rc < 0 ? rc : export_bpf(c, ret);
 }
 
-static int compile(enum rdn_policy_mode mode, bool loads, struct sock_fprog *ret, redan_error *reterr) {
+static int compile(enum rdn_policy_mode mode, enum whose whose, struct sock_fprog *ret, redan_error *reterr) {
     scmp_filter_ctx c = seccomp_init(deny_action(mode));
     if (!c)
         return rdn_fail(reterr, NOSUP, "R4401", "libseccomp does not know this action");
-    int rc = build(c, mode, loads, ret);
+    int rc = build(c, mode, whose, ret);
     seccomp_release(c);
     if (rc >= 0)
         return 0;
@@ -120,8 +135,9 @@ static int compile(enum rdn_policy_mode mode, bool loads, struct sock_fprog *ret
     return rc == -ENOMEM ? rdn_fail(reterr, NOMEM, "", "system-call filter") : rdn_fail_sys(reterr, "seccomp_export_bpf");
 }
 
-int rdn_policy_compile(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, false, ret, reterr); }
-int rdn_policy_compile_loading(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, true, ret, reterr); }
+int rdn_policy_compile(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, PLAIN, ret, reterr); }
+int rdn_policy_compile_loading(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, LOADING, ret, reterr); }
+int rdn_policy_compile_making(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, MAKING, ret, reterr); }
 
 /* Everything that the first filter let through is let through, but what only loading needed. Both together are syscalls.def: a call
  * meets the stricter of the two. It has no listener, because a process can have one only; so it traps where the first notifies. */

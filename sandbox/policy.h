@@ -23,6 +23,9 @@ int rdn_policy_compile(enum rdn_policy_mode, struct sock_fprog *ret, redan_error
 /* Native workers: the list plus loading.def; and the filter that afterwards takes the additions back. */
 int rdn_policy_compile_loading(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
 int rdn_policy_compile_second(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
+/* A role that makes code: the list plus making.def. */
+int rdn_policy_compile_making(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
+const struct rdn_policy_row *rdn_policy_making_rows(unsigned *ret_n);
 void rdn_policy_free(struct sock_fprog *);
 
 /* "openat" for 257; "syscall 999" for an unknown number; RDN_NR_IMPORT is an import that was not preloaded. */

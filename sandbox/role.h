@@ -8,7 +8,7 @@
 #include "sandbox/code.h"
 #include "sandbox/wire.h"
 
-#define RDN_ROLE_ABI 3u
+#define RDN_ROLE_ABI 4u
 struct rdn_worker {                                     /* one confined process, seen from inside */
     const struct rdn_req *req;
     struct rdn_res *res;
@@ -37,6 +37,10 @@ struct rdn_role {
     /* State over a reload, or NULL. save answers nrows bytes in values, NO_FUNCTION without any; restore gets req.nrows in args. */
     void (*save)(struct rdn_worker *);
     void (*restore)(struct rdn_worker *);
+    /* After an answer, when the next call has not come yet: microseconds at most. May be NULL. */
+    void (*rest)(struct rdn_worker *);
+    bool makes_code;                                    /* a JIT: pages may become executable, see making.def */
+    uint64_t extra_bytes;                               /* address space and data on top of the cap, for machine code */
     size_t (*where)(char *out, size_t cap);             /* [signal] "score.py:3" of the plugin's innermost frame */
     size_t (*dump)(char *out, size_t cap);              /* [signal] traceback after a crash */
 };

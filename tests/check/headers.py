@@ -20,7 +20,7 @@ def compile_one(root, include, compiler, std, lang, more):
 
 def check(root):
     out = []
-    python = subprocess.run(['pkg-config', '--cflags', 'python3'], capture_output=True, text=True).stdout.split()
+    roles = subprocess.run(['pkg-config', '--cflags', 'python3', 'luajit'], capture_output=True, text=True).stdout.split()
     for p in tree.files(root, '.h'):
         where = tree.rel(root, p)
         if where.startswith(('tests/', 'examples/', 'bench/')) or where in PARTS:
@@ -31,7 +31,7 @@ def check(root):
             if not shutil.which(compiler):
                 out.append(f'{compiler} is not installed')
                 continue
-            pedantic = ('-pedantic-errors',) if public else ('-D_GNU_SOURCE', '-Wno-unused-function', *python)
+            pedantic = ('-pedantic-errors',) if public else ('-D_GNU_SOURCE', '-Wno-unused-function', *roles)
             out += [f'{where} ({compiler} {std}): {e}' for e in compile_one(root, include, compiler, std, lang, pedantic)]
     return out
 
