@@ -216,6 +216,7 @@ uint8_t rdn_book_apply(struct rdn_books *all, const redan_mevent *e) {
     case REDAN_MARKET_QUOTE:   quote(&s); break;
     case REDAN_MARKET_CLEAR:   clear(&s); break;
     case REDAN_MARKET_STATUS:
+    case REDAN_MARKET_ORDER:
     case REDAN_MARKET_TRADE:
     case REDAN_MARKET_FILL:    break;
     default:                   note(&s, REDAN_FAULT_UNKNOWN_TYPE); break;

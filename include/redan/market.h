@@ -19,14 +19,14 @@
 extern "C" {
 #endif
 
-/* What a market event does. T and F never touch the book. */
+/* What a market event does. O, T and F never touch the book. */
 #define REDAN_MARKET_ACTIONS(X)                                                                               \
   X(ADD, 'A', "a new order")                       X(REDUCE, 'X', "an order loses qty")                        \
   X(DELETE, 'D', "an order goes")                  X(MODIFY, 'M', "an order gets this price and quantity")     \
   X(REPLACE, 'U', "order_id takes other_id's place")  X(EXECUTE, 'E', "an order loses qty by a trade")         \
   X(LEVEL, 'L', "a level holds qty; 0: none")      X(CLEAR, 'R', "the book is empty")                          \
   X(QUOTE, 'Q', "a side is one level; qty 0: none")  X(STATUS, 'S', "trading status")                          \
-  X(TRADE, 'T', "a trade, for information")        X(FILL, 'F', "a fill notice, for information")              \
+  X(ORDER, 'O', "an order or a report on one, for information")  X(TRADE, 'T', "a trade, for information")        X(FILL, 'F', "a fill notice, for information")              \
   X(GAP, 'G', "messages are missing: invalid until a snapshot")  X(FAULT, 'Z', "a refused event, on the tape only")
 enum {
 #define X(name, letter, text) REDAN_MARKET_##name = letter,
@@ -151,6 +151,26 @@ REDAN_API int redan_tick_decode(const redan_feed *, uint32_t instrument, const v
  * 0. Returns how many have no fault but CROSSED. [hot] */
 REDAN_API size_t redan_tick_columns(const redan_feed *, uint32_t instrument, const void *bytes, size_t n, int64_t *ts_ns, int64_t *bid_px,
                                     int64_t *ask_px, uint8_t *faults);
+
+/* One FIX 4.4 message: D, F and G from clients, 8 and 9 from venues. Texts point into the input; what it does not have is zero. Amounts
+ * are units of 10^-9. */
+typedef struct redan_fix_text { const char *p; uint32_t len; } redan_fix_text;
+typedef struct redan_fix {
+  char     type, side, ord_type, tif, exec_type, ord_status, reject_to, spare;
+  uint32_t bad, bad_tag;                              /* 0: good; else redan_fix_reason tells */
+  uint64_t has;                                       /* bit i: field i of market/fix44.def is there */
+  redan_fix_text sender, target, sender_sub, on_behalf_sub, order_id, cl_ord_id, orig_id, exec_id, account, symbol, text;
+  uint64_t seq, cancel_reason, reject_reason, restated;
+  int64_t  ts_ns, sent_ns, qty, px, stop_px, last_qty, last_px, leaves_qty, cum_qty, avg_px;
+} redan_fix;
+/* Reads the first message of `bytes`; *ret_used is what it took, 0: incomplete. Returns 0 or a fault number, with .bad saying what
+ * is wrong; bytes that are no message are passed over. The session layer is not looked at. [hot] */
+REDAN_API int redan_fix_decode(const void *bytes, size_t len, redan_fix *ret, size_t *ret_used);
+/* Writes the fields that .has names, with length and checksum; bytes, 0: more than cap, or nothing that FIX can say. [any] */
+REDAN_API size_t redan_fix_encode(const redan_fix *, char *out, size_t cap);
+/* Fills .has: every field that is not zero, and amounts of zero that the type needs. [any] */
+REDAN_API void redan_fix_fill(redan_fix *);
+REDAN_API const char *redan_fix_reason(uint32_t bad); /* [any] "" for a number that is none */
 
 typedef struct redan_feed_stats {
   uint64_t events, bytes, faults[REDAN_FAULTS];

@@ -83,10 +83,29 @@ static void same(const redan_feed *a, const redan_feed *b) {
     }
 }
 
+/* A message that reads well is written and read again as the same. */
+static void fix_again(const uint8_t *data, size_t len) {
+    for (size_t at = 0, used; at < len; at += used) {
+        redan_fix m, again;
+        char a[4096], b[4096];
+        size_t n;
+        bool good = redan_fix_decode(data + at, len - at, &m, &used) == 0 && m.type;
+        if (!used)
+            return;
+        if (!good || (n = redan_fix_encode(&m, a, sizeof a)) == 0)
+            continue;
+        must(redan_fix_decode(a, n, &again, &used) == 0 && used == n && again.has == m.has);
+        must(redan_fix_encode(&again, b, sizeof b) == n && memcmp(a, b, n) == 0);
+        (void)redan_fix_decode(data + at, len - at, &m, &used);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (len < 2 || len > MOST)
         return 0;
     const char *format = formats[data[0] % (sizeof formats / sizeof formats[0])];
+    if (strcmp(format, "fix") == 0)
+        fix_again(data + 2, len - 2);
     redan_feed *whole = open_feed(format), *pieces = open_feed(format);
     if (whole && pieces) {
         uint64_t a = run(whole, data + 2, len - 2, len), b = run(pieces, data + 2, len - 2, 1u + data[1]);
