@@ -30,7 +30,8 @@
 struct rdn_rule_info { uint32_t points; bool scores, known; };
 struct rdn_event_info {
     bool has_late;
-    uint64_t *scorers; bool scores;                      /* a bit each by position in event->rules: early rules with score actions; there are some */
+    /* A bit each by position in event->rules: rules with score actions; and those that score when they are undefined. scores: there are some. */
+    uint64_t *scorers, *none_scorers; bool scores;
     uint32_t max_codes, max_emits, max_values;           /* one event can produce at most this many */
 };
 struct rdn_hash_row { uint64_t hash; uint32_t window; };

@@ -132,12 +132,12 @@ static int64_t score_of(struct rdn_binding *b, const struct rdn_event *e, uint32
     const struct rdn_frame_head *f = rdn_frame_head(b->frame);
     rdn_i128 sum = 0;
     for (uint32_t w = 0; w * 64 < e->nrules; w++)
-        for (uint64_t bits = (f->fired[w] | f->undef[w]) & info->scorers[w]; bits; bits &= bits - 1) {
+        for (uint64_t bits = (f->fired[w] & ~f->undef[w] & info->scorers[w]) | (f->undef[w] & info->none_scorers[w]); bits; bits &= bits - 1) {
             unsigned at = (unsigned)__builtin_ctzll(bits);
             uint32_t rule = e->rules[w * 64 + at], points = b->rs->rules[rule].points;
             const struct rdn_rule *r = &b->rs->ir->rules[rule];
             if (f->undef[w] >> at & 1)
-                sum += r->undef ? add_points(b, r, points + r->nacts, r->undef, 1) : 0;
+                sum += add_points(b, r, points + r->nacts, r->undef, 1);
             else
                 sum += b->rs->rules[rule].known ? b->sums[rule] : add_points(b, r, points, r->acts, r->nacts);
         }

@@ -86,12 +86,15 @@ static int count_all(struct redan_ruleset *rs) {
         const struct rdn_event *e = &ir->events[i];
         struct rdn_event_info *info = &rs->events[i];
         info->scorers = rdn_new_n(&rs->arena, uint64_t, e->nrules / 64 + 1);
-        if (!info->scorers)
+        info->none_scorers = rdn_new_n(&rs->arena, uint64_t, e->nrules / 64 + 1);
+        if (!info->scorers || !info->none_scorers)
             return REDAN_E_NOMEM;
         for (uint32_t k = 0; k < e->nrules; k++) {
             count_rule(rs, &ir->rules[e->rules[k]], &rs->rules[e->rules[k]], info);
             if (rs->rules[e->rules[k]].scores)
                 info->scorers[k / 64] |= (uint64_t)1 << k % 64;
+            if (ir->rules[e->rules[k]].undef && ir->rules[e->rules[k]].undef->verb == RDN_V_SCORE)
+                info->none_scorers[k / 64] |= (uint64_t)1 << k % 64;
             info->scores |= rs->rules[e->rules[k]].scores;
         }
         rs->max_codes = info->max_codes > rs->max_codes ? info->max_codes : rs->max_codes;

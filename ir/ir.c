@@ -256,11 +256,12 @@ static void list_checked(struct rdn_ir *ir, struct rdn_event *ev) {
     ev->checked = rdn_arena_alloc(ir->arena, sizeof *ev->checked * (ev->nfields + 1));
     ev->bytes = rdn_arena_alloc(ir->arena, sizeof *ev->bytes * (ev->nfields + 1));
     ev->sym_at = rdn_arena_alloc(ir->arena, sizeof *ev->sym_at * (ev->nfields + 1));
-    ev->nchecked = ev->nbytes = ev->nsym_at = 0;
-    ev->has_str = false;
+    ev->texts = rdn_arena_alloc(ir->arena, sizeof *ev->texts * (ev->nfields + 1));
+    ev->nchecked = ev->nbytes = ev->nsym_at = ev->ntexts = 0;
     for (uint32_t i = 0; i < ev->nfields; i++) {
         unsigned k = ev->fields[i].type->kind;
-        ev->has_str |= k == RDN_K_STR;
+        if (k == RDN_K_STR)
+            ev->texts[ev->ntexts++] = (struct rdn_text_check){ev->fields[i].offset, ev->fields[i].type->n, ev->fields[i].optional ? 1ull << ev->fields[i].present_bit : 0};
         if (k == RDN_K_BOOL || k == RDN_K_ENUM)
             ev->bytes[ev->nbytes++] = (struct rdn_byte_check){ev->fields[i].offset, k == RDN_K_BOOL ? 2 : ev->fields[i].type->n};
         if (k == RDN_K_SYM)

@@ -77,6 +77,7 @@ struct rdn_field {
     uint32_t offset, size;                               /* in the row (LANGUAGE.md 5) */
     bool optional; uint8_t present_bit;
 };
+struct rdn_text_check { uint32_t at, n; uint64_t present; };   /* present: the bits without which there is none */
 struct rdn_byte_check { uint32_t at, below; };            /* the byte at that offset of a row is below */
 struct rdn_event {
     const char *name, *canon;                            /* canon: the text layout_hash is over */
@@ -91,7 +92,8 @@ struct rdn_event {
     uint32_t *rules, nrules;                             /* rules on it */
     uint32_t *checked, nchecked;                         /* fields that not all bytes are values of: bool, enum, sym, str */
     struct rdn_byte_check *bytes; uint32_t nbytes;       /* of those the bools and enums, and the offsets of the syms: all below are valid */
-    uint32_t *sym_at, nsym_at; bool has_str;
+    uint32_t *sym_at, nsym_at;
+    struct rdn_text_check *texts; uint32_t ntexts;       /* and of the texts */
 };
 struct rdn_param { const char *name; const struct rdn_type *type; struct rdn_cell val, lo, hi; bool has_range; };
 struct rdn_list { const char *name; const struct rdn_type *type; struct rdn_cell *vals; uint32_t n; };   /* str elements as .t */

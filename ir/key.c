@@ -38,7 +38,7 @@ static void add_text(struct rdn_key *k, const struct rdn_type *kt, const char *p
         memcpy(w, p, len);
 }
 
-void rdn_key_add(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_cell *c) {
+void rdn_key_add_any_(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_cell *c) {
     switch ((enum rdn_kind)kt->kind) {
     case RDN_K_STR:
         add_text(k, kt, c->t.p, c->t.len);
@@ -59,8 +59,6 @@ void rdn_key_add(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_
     }
     k->absent = true;
 }
-
-void rdn_key_end(struct rdn_key *k) { k->hash = rdn_key_hash(k->w, k->words); }
 
 void rdn_key_load(struct rdn_key *k, const uint64_t *words, uint32_t n) {
     k->words = n;

@@ -12,8 +12,14 @@ uint32_t rdn_key_words(const struct rdn_type *kt);       /* words of one key of 
 /* Appends one key value (bool int dec sym str enum time dur date) of key type `kt`. A dec outside int64, a text longer than
  * str(n), a text that is no symbol: absent. Call rdn_key_begin first and rdn_key_end (hash) last. */
 static inline void rdn_key_begin(struct rdn_key *k) { k->words = 0; k->absent = false; }
-void rdn_key_add(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
-void rdn_key_end(struct rdn_key *);
+void rdn_key_add_any_(struct rdn_key *, const struct rdn_type *kt, const struct rdn_cell *);
+static inline void rdn_key_add(struct rdn_key *k, const struct rdn_type *kt, const struct rdn_cell *c) {
+    if (kt->kind == RDN_K_INT)
+        k->w[k->words++] = (uint64_t)c->i;
+    else
+        rdn_key_add_any_(k, kt, c);
+}
+static inline void rdn_key_end(struct rdn_key *);
 /* What rdn_key_end puts into .hash. Two words are folded into one by a 64 x 64 -> 128 bit product, each under a secret of the
  * process: keys come from strangers, and who knows the secrets of a table can fill one chain of it. A last multiplication
  * spreads what the product left uneven; users take the upper half. */
@@ -34,6 +40,7 @@ static inline uint64_t rdn_key_hash(const uint64_t *words, uint32_t n) {
         h = rdn_key_fold_(words[i] ^ h, RDN_KEY_ODD);
     return (h ^ h >> 32) * s.b;
 }
+static inline void rdn_key_end(struct rdn_key *k) { k->hash = rdn_key_hash(k->w, k->words); }
 /* One of many reads of windows (helpers.wasks of jit/exec.h): byte offsets in a block of the key and of the word that gets the value. A value
  * without an 8-byte form has no word. els stands in for undefined when has_els. */
 struct rdn_ask { uint32_t window, key, slot; bool has_els; int64_t els; };

@@ -195,11 +195,9 @@ static bool value_valid(const struct rdn_type *t, const uint8_t *p, uint32_t nsy
 }
 
 /* Field by field: an optional one that is absent may hold anything. */
-static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms, bool texts_alone) {
+static __attribute__((noinline)) bool valid_fields(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
     for (uint32_t i = 0; i < ev->nchecked; i++) {
         const struct rdn_field *f = &ev->fields[ev->checked[i]];
-        if (texts_alone && f->type->kind != RDN_K_STR)
-            continue;
         if (present(f, row) && !value_valid(f->type, row + f->offset, nsyms))
             return false;
     }
@@ -233,6 +231,17 @@ uint32_t rdn_columns_valid(const struct rdn_event *ev, const void *const *column
     return n;
 }
 
+static bool valid_texts(const struct rdn_event *ev, const uint8_t *row) {
+    uint64_t bits = 0;
+    for (const struct rdn_text_check *t = ev->texts, *end = t + ev->ntexts; t < end; t++) {
+        if (t->present)
+            memcpy(&bits, row + 8, sizeof bits);
+        if ((bits & t->present) == t->present && !str_valid(row + t->at, t->n))
+            return false;
+    }
+    return true;
+}
+
 /* Mostly every byte is that of a value, whether there is one or not. */
 bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsyms) {
     bool bad = false;
@@ -240,5 +249,5 @@ bool rdn_row_valid(const struct rdn_event *ev, const uint8_t *row, uint32_t nsym
         bad |= load(row + ev->sym_at[i], 4) >= nsyms;
     for (uint32_t i = 0; i < ev->nbytes; i++)
         bad |= row[ev->bytes[i].at] >= ev->bytes[i].below;
-    return (!bad && !ev->has_str) || valid_fields(ev, row, nsyms, !bad);
+    return bad ? valid_fields(ev, row, nsyms) : !ev->ntexts || valid_texts(ev, row);
 }

@@ -278,9 +278,10 @@ static void keep_time(const struct rdn_frame *f, const struct rdn_gather *g, int
     bool far = from < -TIME_FAR || until > TIME_FAR;
     *ret = (struct rdn_kept_time){far ? ns : from * 1000000000, far ? ns : until * 1000000000, c.i};
 }
+static inline struct rdn_kept_time *kept_time(const struct rdn_run *r, const struct rdn_gather *g) { return &r->at->times[g - r->ev->plan->gathers.v]; }
 static uint8_t time_field(struct rdn_frame *f, const struct rdn_gather *g, struct rdn_cell *c) {
     const struct rdn_run *r = f->x;
-    struct rdn_kept_time *t = &r->at->times[g - r->ev->plan->gathers.v];
+    struct rdn_kept_time *t = kept_time(r, g);
     struct rdn_cell x;
     uint8_t state = operand_slow(f, g->operand, &x);
     if (state != RDN_SLOT_VALUE)
@@ -342,6 +343,23 @@ static __attribute__((noinline)) void any_fill(struct rdn_frame *f, const struct
     if (state != RDN_SLOT_VALUE)
         no_value(r, g, state);
 }
+/* Something is missing without which the value is, too. */
+static inline bool is_missing(const struct rdn_frame *f, const struct rdn_fill *s) {
+    const struct rdn_run *r = f->x;
+    bool missing = !is_present(f, s->present);
+    for (uint32_t i = 0; i < s->nneeds; i++)
+        missing |= r->at->states[s->needs[i]] == RDN_SLOT_UNDEF;
+    return missing;
+}
+static void rare_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
+    const struct rdn_kept_time *t = s->kind == RDN_FILL_TIME ? kept_time(f->x, s->of) : NULL;
+    if (t && f->head.now >= t->from && f->head.now < t->until)
+        *(int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot) = t->value;
+    else if (is_missing(f, s))
+        no_value(f->x, s->of, RDN_SLOT_UNDEF);
+    else
+        any_fill(f, s->of, last);
+}
 static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
     int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
     struct rdn_cell x;
@@ -357,7 +375,7 @@ static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, str
     } else if (s->kind == RDN_FILL_INCAL) {
         *slot = f->helpers.incal(f->lane, s->index, f->head.now);
     } else {
-        any_fill(f, s->of, last);
+        rare_fill(f, s, last);
     }
 }
 /* Without the helper for many: one by one. */
@@ -471,12 +489,18 @@ static enum rdn_enter fast_window(struct rdn_frame *f, const struct rdn_winplan 
 
 /* ---- quick windows ---- */
 /* The low word of a value, or its text: RDN_SLOT_*. */
-static inline uint8_t source(const struct rdn_frame *f, const struct rdn_source *s, struct rdn_cell *ret) {
-    const struct rdn_run *r = f->x;
+static inline __attribute__((always_inline)) uint8_t source(const struct rdn_run *r, const uint8_t *row, uint64_t present, const struct rdn_source *s, struct rdn_cell *ret) {
+    uint32_t u;
     switch (s->load) {
     case RDN_LOAD_NONE:
         ret->i = s->imm;
         return RDN_SLOT_VALUE;
+    case RDN_LOAD_64: memcpy(&ret->i, row + s->at, 8); break;
+    case RDN_LOAD_U32:
+        memcpy(&u, row + s->at, 4);
+        ret->i = u;
+        break;
+    case RDN_LOAD_U8: ret->i = row[s->at]; break;
     case RDN_LOAD_ITEM:
         memcpy(&ret->i, r->block + s->at, sizeof ret->i);
         return item_state(r, s->bit);
@@ -487,52 +511,77 @@ static inline uint8_t source(const struct rdn_frame *f, const struct rdn_source 
         memcpy(&ret->i, r->block + s->at, sizeof ret->i);
         return RDN_SLOT_VALUE;
     case RDN_LOAD_TEXT:
-        ret->t.p = (const char *)f->head.row + s->at;
+        ret->t.p = (const char *)row + s->at;
         ret->t.len = (uint32_t)strnlen(ret->t.p, s->bit);
         break;
-    default: ret->i = rdn_row_word(f->head.row + s->at, s->load);
+    default: ret->i = rdn_row_word(row + s->at, s->load);
     }
-    return is_present(f, s->present) ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
+    return (present & s->present) == s->present ? RDN_SLOT_VALUE : RDN_SLOT_UNDEF;
 }
 /* What prev of the window will say is kept before it changes: the slot that holds it, or what the lane reads. */
-static void keep_prev(struct rdn_frame *f, const struct rdn_put *p, const struct rdn_key *key) {
+static inline void keep_prev(struct rdn_frame *f, const struct rdn_put *p, const struct rdn_key *key) {
     const struct rdn_run *r = f->x;
     if (r->prevs_done && p->slot != RDN_NO_DEP && !r->at->states[p->slot])
         f->prevs[p->window] = (struct rdn_prev_word){f->head.seq, *rdn_slot_at(r->block, p->slot)};
     else
         f->helpers.wkeep(f->lane, p->window, key);
 }
-static inline bool skip(struct rdn_frame *f, const struct rdn_put *p, uint8_t state) {
-    if (state == RDN_SLOT_UNDEF)
-        f->helpers.wskip(f->head.wins[p->window]);
-    return state == RDN_SLOT_UNDEF;
-}
-/* False: something cannot be said here, or stored, which is interp's to say. */
-static __attribute__((noinline)) bool put_any(struct rdn_frame *f, const struct rdn_put *p) {
-    struct rdn_run *r = f->x;
-    struct rdn_key *key = rdn_key_at(r->block, p->key);
-    struct rdn_cell c, span = {.i = p->span.imm};        /* of a number the low word is all that a window takes */
+/* The exponent of an infinity or a NaN is all ones. */
+static inline bool is_finite_word(int64_t bits) { return ((uint64_t)bits >> 52 & 0x7ff) != 0x7ff; }
+/* RDN_SLOT_VALUE: it enters with that value and span; UNDEF: it is skipped; ASK: interp must say; OUT: it does not enter. */
+enum { PUT_OUT = 3 };
+static inline __attribute__((always_inline)) uint8_t put_state(const struct rdn_run *r, const uint8_t *row, uint64_t present, const struct rdn_put *p, struct rdn_cell *c, int64_t *span) {
+    struct rdn_cell x;
     uint8_t state;
     if (p->where.load != RDN_LOAD_NONE) {
-        state = source(f, &p->where, &c);
-        if (state != RDN_SLOT_VALUE)
-            return skip(f, p, state);
-        if (!c.i)
-            return true;
+        state = source(r, row, present, &p->where, &x);
+        if (state != RDN_SLOT_VALUE || !x.i)
+            return state != RDN_SLOT_VALUE ? state : PUT_OUT;
     } else if (!p->where.imm) {
-        return true;
+        return PUT_OUT;
     }
-    state = is_present(f, p->present) ? source(f, &p->value, &c) : RDN_SLOT_UNDEF;
-    if (state == RDN_SLOT_VALUE && p->is_float && !isfinite(c.f))
-        state = RDN_SLOT_UNDEF;
-    if (state != RDN_SLOT_VALUE)
-        return skip(f, p, state);
-    if (p->span.load != RDN_LOAD_NONE && source(f, &p->span, &span) != RDN_SLOT_VALUE)
-        return false;
-    if (p->prev)
-        keep_prev(f, p, key);
-    f->helpers.wput(f->head.wins[p->window], key, f->head.now, &c, span.i);
-    return true;
+    if ((present & p->present) != p->present)
+        return RDN_SLOT_UNDEF;
+    state = source(r, row, present, &p->value, c);
+    if (state != RDN_SLOT_VALUE || (p->is_float && !is_finite_word(c->i)))
+        return state != RDN_SLOT_VALUE ? state : RDN_SLOT_UNDEF;
+    *span = p->span.imm;
+    if (__builtin_expect(p->span.load != RDN_LOAD_NONE, 0)) {
+        if (source(r, row, present, &p->span, &x) != RDN_SLOT_VALUE)
+            return RDN_SLOT_ASK;
+        *span = x.i;
+    }
+    return RDN_SLOT_VALUE;
+}
+/* Those up to a SLOW one, or one of which something cannot be said here, or stored, which is interp's to say. */
+static const struct rdn_put *put_all(struct rdn_frame *f, const struct rdn_put *p) {
+    struct rdn_run *r = f->x;
+    const uint8_t *row = f->head.row;
+    uint64_t present = 0;
+    int64_t span;
+    struct rdn_cell c;                                   /* of a number the low word is all that a window takes */
+    if (r->ev->steps.optional)
+        memcpy(&present, row + 8, sizeof present);
+    for (; p->how != RDN_PUT_SLOW; p++) {
+        struct rdn_win *w = f->head.wins[p->window];
+        struct rdn_key *key = rdn_key_at(r->block, p->key);
+        if (p->how == RDN_PUT_IMM) {
+            c.i = p->value.imm;
+            f->helpers.wput(w, key, f->head.now, &c, p->span.imm);
+            continue;
+        }
+        uint8_t state = put_state(r, row, present, p, &c, &span);
+        if (state == RDN_SLOT_VALUE) {
+            if (p->prev)
+                keep_prev(f, p, key);
+            f->helpers.wput(w, key, f->head.now, &c, span);
+        } else if (state == RDN_SLOT_UNDEF) {
+            f->helpers.wskip(w);
+        } else if (state == RDN_SLOT_ASK) {
+            break;
+        }
+    }
+    return p;
 }
 /* Before any window changes. */
 static inline void read_prevs(struct rdn_frame *f) {
@@ -555,15 +604,7 @@ uint32_t rdn_run_puts(struct rdn_frame *f, bool accepted, uint32_t from) {
     if (p->how == RDN_PUT_SLOW)
         return from;
     rdn_need_inputs(f);
-    for (; p->how != RDN_PUT_SLOW; p++) {
-        struct rdn_cell c;
-        c.i = p->value.imm;
-        if (p->how == RDN_PUT_IMM)
-            f->helpers.wput(f->head.wins[p->window], rdn_key_at(r->block, p->key), f->head.now, &c, p->span.imm);
-        else if (!put_any(f, p))
-            break;
-    }
-    return (uint32_t)(p - first);
+    return (uint32_t)(put_all(f, p) - first);
 }
 
 enum rdn_enter rdn_run_window(struct rdn_frame *f, uint32_t window, struct rdn_winput *ret) {

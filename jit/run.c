@@ -127,7 +127,7 @@ static inline void after_native(struct rdn_frame *f) {
 
 /* ---- rules ---- */
 /* Each rule of `bits` through interp; cold: native code gave them back. */
-static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits, bool cold) {
+static __attribute__((noinline)) void interp_some(struct rdn_frame *f, uint32_t w, uint64_t bits, bool cold) {
     const struct rdn_event *ev = &f->head.ir->events[f->head.event];
     struct rdn_run_counts *counts = &((struct rdn_run *)f->x)->counts;
     for (; bits; bits &= bits - 1) {
@@ -142,6 +142,10 @@ static void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits, bool col
             f->head.fired[w] |= 1ull << b;
         }
     }
+}
+static inline void interp_bits(struct rdn_frame *f, uint32_t w, uint64_t bits, bool cold) {
+    if (bits)
+        interp_some(f, w, bits, cold);
 }
 /* Read by other threads, written by this one. */
 static void count_tainted(struct rdn_run *r, uint64_t bits) {
@@ -181,36 +185,31 @@ static void rules_by_table(struct rdn_frame *f, bool all) {
         interp_bits(f, w, pl->interp[w], false);
     }
 }
-/* So many tainted rules that a pass over all is cheaper than interp for each. */
-static bool many_tainted(const struct rdn_run *r) {
-    const struct rdn_plan *pl = r->ev->plan;
-    uint32_t n = 0, most = pl->nrules / 20 > 8 ? pl->nrules / 20 : 8;
-    if (!r->ev->preds)
-        return false;
-    for (uint32_t w = 0; w < pl->words && n <= most; w++)
-        n += (unsigned)__builtin_popcountll(r->taint[w] & own_rules(pl, w) & ~pl->guard[pl->words + w]);
-    return n > most;
-}
-/* Rules that are undefined whatever else they read need nobody else. */
-static void take_sure(struct rdn_frame *f) {
+/* Rules that are undefined whatever else they read need nobody else. True: so many tainted ones are left that a pass over all is
+ * cheaper than interp for each. */
+static bool take_sure(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
+    uint32_t n = 0, most = pl->nrules / 20 > 8 ? pl->nrules / 20 : 8;
     for (uint32_t w = 0; w < pl->words; w++) {
-        uint64_t sure = r->at->sure[w] & r->taint[w] & own_rules(pl, w);
-        if (!sure)
-            continue;
-        r->taint[w] &= ~sure;
-        r->fired[w] &= ~sure;
-        f->head.undef[w] |= sure;
-        f->head.any_undef = true;
-        r->counts.undef += (unsigned)__builtin_popcountll(sure);
+        uint64_t own = r->taint[w] ? r->taint[w] & own_rules(pl, w) : 0, sure = r->at->sure[w] & own;
+        if (sure) {
+            r->taint[w] &= ~sure;
+            r->fired[w] &= ~sure;
+            f->head.undef[w] |= sure;
+            f->head.any_undef = true;
+            r->counts.undef += (unsigned)__builtin_popcountll(sure);
+        }
+        own &= ~(sure | pl->guard[pl->words + w]);
+        if (own)
+            n += (unsigned)__builtin_popcountll(own);
     }
+    return r->ev->preds && n > most;
 }
 static __attribute__((noinline)) void drain(struct rdn_frame *f) {
     struct rdn_run *r = f->x;
     const struct rdn_plan *pl = r->ev->plan;
-    take_sure(f);
-    if (many_tainted(r)) {
+    if (take_sure(f)) {
         rdn_run_late(f, r->ev->late, r->ev->nlate);      /* predicates ask every rule */
         r->counts.passes++;
         rules_by_table(f, false);
@@ -296,10 +295,11 @@ static void late_rules(struct rdn_frame *f) {
 
 /* ---- the executor's entries ---- */
 static __attribute__((noinline)) void clear_taint(struct rdn_run *r) {
+    const struct rdn_plan *pl = r->ev->plan;
     *rdn_run_flags(r) = 0;
-    memset(r->taint, 0, 8 * (size_t)r->ev->plan->dep_words);
-    memset(r->at->sure, 0, 8 * (size_t)r->ev->plan->dep_words);
-    memset(r->at->states, 0, r->ev->plan->nslots);
+    for (uint32_t w = 0; w < pl->dep_words; w++)
+        r->taint[w] = r->at->sure[w] = 0;
+    memset(r->at->states, 0, pl->nslots);
 }
 static inline void turn_to(struct rdn_frame *f, const struct rdn_unit_event *ev, struct rdn_block *b) {
     struct rdn_run *r = f->x;

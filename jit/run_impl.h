@@ -38,22 +38,27 @@ static inline int64_t *rdn_slot_at(uint8_t *block, uint32_t slot) { return (int6
 /* Only the words in use exist. */
 static inline struct rdn_key *rdn_key_at(uint8_t *block, uint32_t at) { return (struct rdn_key *)(void *)(block + at); }
 static inline uint32_t *rdn_run_flags(const struct rdn_run *r) { return (uint32_t *)(void *)(r->block + RDN_BLOCK_FLAGS); }
+static inline void rdn_words_or(uint64_t *to, const uint64_t *from, uint32_t n) {
+    if (n == 1)                                          /* rules and items of most events */
+        to[0] |= from[0];
+    else
+        for (uint32_t w = 0; w < n; w++)
+            to[w] |= from[w];
+}
 /* Leaves the rules and items that depend on an input to interp. */
 static inline void rdn_taint_set(struct rdn_run *r, uint32_t dep) {
     const struct rdn_plan *pl = r->ev->plan;
-    uint64_t *t = r->taint;
     if (dep == RDN_NO_DEP)
         return;
-    for (uint32_t w = 0; w < pl->dep_words; w++)
-        t[w] |= pl->deps[(size_t)dep * pl->dep_words + w];
+    rdn_words_or(r->taint, pl->deps + (size_t)dep * pl->dep_words, pl->dep_words);
     *rdn_run_flags(r) |= RDN_BLOCK_TAINT;
 }
 
 /* A slot has no value: rules and items that are undefined without it are known to be. */
 static inline void rdn_sure_set(struct rdn_run *r, uint32_t dep) {
     const struct rdn_plan *pl = r->ev->plan;
-    for (uint32_t w = 0; dep != RDN_NO_DEP && w < pl->dep_words; w++)
-        r->at->sure[w] |= pl->sure[(size_t)dep * pl->dep_words + w];
+    if (dep != RDN_NO_DEP)
+        rdn_words_or(r->at->sure, pl->sure + (size_t)dep * pl->dep_words, pl->dep_words);
 }
 
 static inline bool rdn_native_alive(const struct rdn_run *r) { return *r->alive != 0; }

@@ -94,11 +94,26 @@ static void add_row(struct making *m, struct rdn_turn *t, uint32_t from, uint8_t
         taken[i] = UINT8_MAX;
     }
 }
+/* An operation on something that is missing is not worth a look at the rest. */
+static void add_needs(struct making *m, struct rdn_fill *s, const struct rdn_gather *g) {
+    s->needs = rdn_new_n(m->arena, uint32_t, g->nargs + 1);
+    for (uint32_t i = 0; i < g->nargs; i++) {
+        const struct rdn_pnode *n = &m->pl->nodes.v[g->args[i]];
+        const struct rdn_field *f = field_of(m->pl, g->args[i]);
+        s->present |= present_of(f);
+        if (!rdn_pnode_leaf(n) && n->flags & RDN_P_SLOT)
+            s->needs[s->nneeds++] = n->slot;
+    }
+}
 static void add_fill(struct making *m, struct rdn_turn *t, const struct rdn_gather *g, bool bare) {
     struct rdn_fill *s = &m->s->fills[t->fill + t->nfills++];
     *s = (struct rdn_fill){.kind = RDN_FILL_ANY, .slot = rdn_block_slot(g->slot), .index = g->index, .of = g};
-    if (bare && g->kind == RDN_G_INCAL && m->pl->nodes.v[g->operand].op == RDN_OP_NOW)
-        s->kind = RDN_FILL_INCAL;
+    if (bare && (g->kind == RDN_G_INCAL || g->kind == RDN_G_TIME) && m->pl->nodes.v[g->operand].op == RDN_OP_NOW)
+        s->kind = g->kind == RDN_G_TIME ? RDN_FILL_TIME : RDN_FILL_INCAL;
+    if (bare && (g->kind == RDN_G_WREAD || g->kind == RDN_G_WPREV) && m->s->keys[g->key].quick)
+        s->present = m->s->keys[g->key].present;
+    if (bare && g->kind == RDN_G_APPLY)
+        add_needs(m, s, g);
     if (bare && g->kind == RDN_G_INLIST && in_place(m->pl, g->operand, s))
         s->kind = RDN_FILL_INLIST;
 }
@@ -224,6 +239,8 @@ void rdn_steps_make(struct rdn_steps *s, const struct rdn_plan *pl, struct rdn_a
     struct making m = {s, pl, arena};
     const struct rdn_event *ev = &pl->ir->events[pl->event];
     *s = (struct rdn_steps){0};
+    for (uint32_t i = 0; i < ev->nfields; i++)
+        s->optional |= ev->fields[i].optional;
     make_keys(&m);
     make_gathers(&m);
     make_puts(&m, false, ev->observed, ev->nobserved);

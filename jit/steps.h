@@ -22,10 +22,12 @@ struct rdn_rowread { uint32_t table, key, column, columns; };          /* steps-
 struct rdn_rowcolumn { uint32_t column, slot; bool wide, has_els; int64_t els; const struct rdn_gather *of; };
 
 /* Other gathers: the common ones whole, ANY by its row of the plan. */
-enum { RDN_FILL_ANY, RDN_FILL_INLIST, RDN_FILL_INCAL };  /* INCAL: of now */
+enum { RDN_FILL_ANY, RDN_FILL_INLIST, RDN_FILL_INCAL, RDN_FILL_TIME };  /* INCAL, TIME: of now */
 struct rdn_fill {
     uint8_t kind, load;                                  /* of the word that INLIST asks about, at `at` in the row */
     uint32_t slot, index, at, n;                         /* n: bytes of a text */
+    uint64_t present;                                    /* bits of the row without which there is no value */
+    uint32_t *needs, nneeds;                             /* slots without which there is none: numbers */
     const struct rdn_gather *of;
 };
 
@@ -40,6 +42,7 @@ struct rdn_steps {
     struct rdn_rowread *rows;
     struct rdn_rowcolumn *columns;
     struct rdn_fill *fills;
+    bool optional;                                       /* the event has optional fields, and so a word of their bits */
     struct rdn_put *puts[2];                             /* observed, accepted: as the event's lists; a SLOW one behind the last */
 };
 void rdn_steps_make(struct rdn_steps *, const struct rdn_plan *, struct rdn_arena *);

@@ -63,10 +63,13 @@ static inline uint32_t rdn_kt_next(const struct rdn_kt_list *l, uint32_t id) {
 }
 static inline uint32_t rdn_keytab_next(const struct rdn_keytab *t, uint32_t id) { return rdn_kt_next(&t->ins, id); }
 
+/* Keys of up to three words, cards and accounts among them, without a loop. */
 static inline bool rdn_keytab_equal_(const uint64_t *a, const uint64_t *b, uint32_t words) {
-    if (a[0] != b[0])
-        return false;
-    for (uint32_t i = 1; i < words; i++)
+    if (words == 1)
+        return a[0] == b[0];
+    if (words == 3)
+        return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
+    for (uint32_t i = 0; i < words; i++)
         if (a[i] != b[i])
             return false;
     return true;
@@ -76,20 +79,22 @@ uint32_t rdn_keytab_find(const struct rdn_keytab *, const uint64_t *words, uint6
 
 /* The row, its id in t->last.id; or NULL. What was looked for last, an event that has updated it often reads. */
 char *rdn_keytab_look(struct rdn_keytab *, const uint64_t *words, uint64_t hash);
-/* The same where it is cheap: the last one again, or a key that stands where it should. NULL says nothing. */
+/* The same in line, for keys that are there; NULL says nothing. */
 static inline char *rdn_keytab_near(struct rdn_keytab *t, const uint64_t *words, uint64_t hash) {
-    if (!t->words)
-        return NULL;
-    if (t->last.hash == hash)
-        return t->last.row && rdn_keytab_equal_((const uint64_t *)(const void *)t->last.row, words, t->words) ? t->last.row : NULL;
-    uint32_t tag = (uint32_t)(hash >> 32);
-    struct rdn_kt_slot s = t->index[tag >> t->shift];
-    char *row = t->rows + (size_t)(s.id1 - 1) * t->stride;
-    if (s.tag != tag || !s.id1 || !rdn_keytab_equal_((const uint64_t *)(const void *)row, words, t->words))
-        return NULL;
-    t->last.hash = hash;
-    t->last.id = s.id1 - 1;
-    return t->last.row = row;
+    char *row = t->last.row;
+    if (t->last.hash != hash || !row) {
+        if (!t->words)
+            return NULL;
+        uint32_t tag = (uint32_t)(hash >> 32), i = tag >> t->shift;
+        struct rdn_kt_slot s = t->index[i];
+        while (s.tag != tag && s.id1)
+            s = t->index[i = (i + 1) & t->mask];
+        if (!s.id1)
+            return NULL;
+        row = t->rows + (size_t)(s.id1 - 1) * t->stride;
+        t->last = (struct rdn_kt_last){ hash, row, s.id1 - 1 };
+    }
+    return rdn_keytab_equal_((const uint64_t *)(const void *)row, words, t->words) ? row : NULL;
 }
 
 static inline void rdn_keytab_prefetch(const struct rdn_keytab *t, uint64_t hash) {

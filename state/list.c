@@ -3,7 +3,8 @@
  *
  * Values of one word (numbers, times, symbols, members) are kept as that word, so a look-up touches one cache line; texts as
  * hash, place and length. At most half of the slots are filled. Hashes need no secret: what is in a list comes from its author.
- * Up to FEW words are compared one by one: no hash, and no branch that depends on the value. */
+ * Up to FEW words are compared one by one: no hash, and no branch that depends on the value. Of up to FEW texts that is done with
+ * the first eight bytes and the length: most texts end there. */
 #include "state/data.h"
 
 #include <string.h>
@@ -16,8 +17,8 @@ struct rdn_listset {
     const struct rdn_mem *mem;
     uint8_t kind;
     bool zero;                                           /* the word 0 is in the list; in the slots it means empty */
-    uint32_t nfew;                                       /* words in few, all of the list; 0: it is longer, or of texts */
-    uint64_t few[FEW];
+    uint32_t nfew;                                       /* in few: all of the list; 0: it is longer */
+    uint64_t few[FEW];                                   /* words; or heads of texts */
     size_t mask;
     union { uint64_t *words; struct text_slot *texts; void *slots; };
 };
@@ -25,6 +26,23 @@ struct rdn_listset {
 static size_t slot_size(const struct rdn_listset *s) { return s->kind == RDN_K_STR ? sizeof(struct text_slot) : sizeof(uint64_t); }
 
 static uint64_t text_hash(const char *p, uint32_t len) { return rdn_mix64(rdn_fnv64(p, len)); }
+
+/* The first bytes of a text, and its length mixed in: what differs here differs. */
+static uint64_t head_of(const char *p, uint32_t len) {
+    uint64_t w = 0;
+    if (len >= 8)
+        memcpy(&w, p, 8);
+    else
+        for (uint32_t i = 0; i < len; i++)
+            w |= (uint64_t)(unsigned char)p[i] << 8 * i;
+    return w ^ (uint64_t)len << 56;
+}
+static bool is_few(const struct rdn_listset *s, uint64_t w) {
+    bool has = false;
+    for (uint32_t i = 0; i < s->nfew; i++)
+        has |= s->few[i] == w;
+    return has;
+}
 
 /* The word of a value; false: no list of this type holds it. */
 static bool word_of(const struct rdn_listset *s, const struct rdn_cell *c, uint64_t *ret) {
@@ -62,6 +80,8 @@ static void add(struct rdn_listset *s, const struct rdn_cell *c) {
     uint64_t w;
     if (s->kind == RDN_K_STR) {
         uint64_t h = text_hash(c->t.p, c->t.len);
+        if (s->nfew < FEW)
+            s->few[s->nfew++] = head_of(c->t.p, c->t.len);
         *text_slot(s, c->t.p, c->t.len, h) = (struct text_slot){ h, c->t.p, c->t.len, 1 };
     } else if (word_of(s, c, &w)) {
         s->zero |= w == 0;
@@ -101,15 +121,14 @@ void rdn_listset_close(struct rdn_listset *s) {
 
 bool rdn_listset_has(const struct rdn_listset *s, const struct rdn_cell *c) {
     uint64_t w;
-    if (s->kind == RDN_K_STR)
+    if (s->kind == RDN_K_STR) {
+        if (s->nfew && !is_few(s, head_of(c->t.p, c->t.len)))
+            return false;
         return text_slot(s, c->t.p, c->t.len, text_hash(c->t.p, c->t.len))->used;
+    }
     if (!word_of(s, c, &w))
         return false;
-    if (s->nfew) {
-        bool has = false;
-        for (uint32_t i = 0; i < s->nfew; i++)
-            has |= s->few[i] == w;
-        return has;
-    }
+    if (s->nfew)
+        return is_few(s, w);
     return w == 0 ? s->zero : *word_slot(s, w) == w;
 }

@@ -108,7 +108,8 @@ static inline char *look(struct rdn_win *w, const struct rdn_key *k) {
 }
 
 void rdn_win_read(struct rdn_win *w, const struct rdn_key *k, int64_t now, struct rdn_cell *ret) {
-    char *row = look(w, k);
+    char *row = k->absent ? NULL : rdn_keytab_near(&w->tab, k->w, k->hash);
+    row = row ? row : look(w, k);
     ret->cause = RDN_DEFINED;
     if (!row)
         read_absent(w, ret);
@@ -175,17 +176,25 @@ static __attribute__((noinline)) bool update_new(struct rdn_win *w, const struct
     return st != NULL;
 }
 
-bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+static __attribute__((noinline)) bool update_far(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
     char *row = look(w, k);
-    if (__builtin_expect(!row, 0))
+    if (!row)
         return update_new(w, k, now, val, span);
+    rdn_keytab_touch(&w->tab, w->tab.last.id);
+    w->ops->update(w, row + w->tab.state_off, now, val, span);
+    return true;
+}
+bool rdn_win_update(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
+    char *row = rdn_keytab_near(&w->tab, k->w, k->hash);
+    if (__builtin_expect(!row || k->absent, 0))
+        return update_far(w, k, now, val, span);
     rdn_keytab_touch(&w->tab, w->tab.last.id);
     w->ops->update(w, row + w->tab.state_off, now, val, span);
     return true;
 }
 
 static __attribute__((noinline)) void put_far(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {
-    rdn_win_update(w, k, now, val, span);
+    update_far(w, k, now, val, span);
 }
 /* No call but the last one, so that this path saves no register. */
 void rdn_win_put(struct rdn_win *w, const struct rdn_key *k, int64_t now, const struct rdn_cell *val, int64_t span) {

@@ -98,12 +98,19 @@ static inline void merge_spread(struct pane_state *s, uint64_t *n, const double 
     *n += bn;
 }
 
+/* m and the panes of slots [from, end), in order. */
+static inline double add_range(double m, const uint64_t *bits, const double *v, uint32_t from, uint32_t end) {
+    for (uint32_t w = from / 64; w * 64 < end; w++) {
+        const double *at = v + (size_t)w * 64;
+        for (uint64_t b = range_word(bits, w, from, end); b; b &= b - 1)
+            m = m + at[(unsigned)__builtin_ctzll(b)];
+    }
+    return m;
+}
 static inline double float_sum(const struct rdn_win *w, struct pane_state *s) {
     const double *v = (const double *)(const void *)value_at(w, s, 0);
-    double m = 0.0;
-    FOR_PANES(i, w, s)
-        m = m + v[i];
-    return m;
+    const uint64_t *bits = bits_of(w, s);
+    return add_range(add_range(0.0, bits, v, s->pos + 1, w->slots), bits, v, 0, s->pos + 1);
 }
 /* The total of what is order dependent, from the oldest pane to the newest. */
 static inline void recompute(const struct rdn_win *w, struct pane_state *s, enum acc k) {
