@@ -35,6 +35,7 @@ struct check {
     struct rdn_report *report;
     struct lib libs[MAX_LIBS]; uint32_t nlibs;
     uint32_t missing, unique;                           /* findings of a kind; after MAX_MISSING only their number is told */
+    struct lib world[4]; uint32_t nworld, clashes;      /* what every native worker has */
 };
 
 static bool is_allowed(const char *name) {
@@ -111,6 +112,25 @@ static void undefined(struct check *c, const Elf64_Sym *s, const char *name) {
         rdn_find(c->report, "R4103", c->file, 0, 0, "no allowed library provides '%.100s': link with -Wl,--no-undefined to see it at build time", name);
 }
 
+/* An exported name that a library of every worker has, too, is bound to the library: the plugin's own calls go there, silently. Weak
+ * ones are templates that both sides have for the same reason. */
+static void clash(struct check *c, const Elf64_Sym *s, const char *name) {
+    static const char *const in_worker[] = { "libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1" };
+    uint64_t flags = 0;
+    if (ELF64_ST_BIND(s->st_info) != STB_GLOBAL || rdn_elf_dyn(&c->elf, DT_SYMBOLIC, &flags) || (rdn_elf_dyn(&c->elf, DT_FLAGS, &flags) && flags & DF_SYMBOLIC))
+        return;
+    for (size_t i = c->nworld ? sizeof in_worker : 0; i < sizeof in_worker / sizeof *in_worker; i++) {
+        c->world[c->nworld] = (struct lib){ .name = in_worker[i] };
+        c->nworld += map_library(&c->world[c->nworld]);
+    }
+    for (uint32_t i = 0; i < c->nworld; i++)
+        if (rdn_elf_defines(&c->world[i].elf, name) && ++c->clashes <= MAX_MISSING) {
+            (c->wish->foreign ? rdn_find_warning : rdn_find)(c->report, "R4117", c->file, 0, 0, "exports '%.100s', which %s has too: its own calls would go there; make it static, "
+                                                             "or build with -fvisibility=hidden", name, c->world[i].name);
+            return;
+        }
+}
+
 static void check_symbols(struct check *c) {
     bool entry = false;
     uint32_t extra = 0;
@@ -133,6 +153,8 @@ static void check_symbols(struct check *c) {
             entry = true;
         else if (!extra++)
             first = name;
+        if (strnlen(name, MAX_NAME) < MAX_NAME)
+            clash(c, s, name);
     }
     if (c->missing > MAX_MISSING)
         rdn_find(c->report, "R4103", c->file, 0, 0, "%u symbols in all have no definition", c->missing);
@@ -282,4 +304,6 @@ void rdn_elf_check(const char *shown, const void *bytes, size_t n, const struct 
         rdn_find_warning(report, "R4109", shown, 0, 0, "has a search path for libraries (%.100s), which is ignored", rdn_elf_str(&c.elf, x));
     for (uint32_t i = 0; i < c.nlibs; i++)
         munmap(c.libs[i].map, c.libs[i].n);
+    for (uint32_t i = 0; i < c.nworld; i++)
+        munmap(c.world[i].map, c.world[i].n);
 }

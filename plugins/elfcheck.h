@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * elfcheck.h: a native plugin's file before any of its code runs: what is read is bytes, every offset is checked.
  *
- * Codes R4101 to R4116 (docs/codes.md). Undefined symbols are looked up in the libraries of the allow-list, as they are here. [setup] */
+ * Codes R4101 to R4117 (docs/codes.md). Undefined symbols are looked up in the libraries of the allow-list, as they are here. [setup] */
 #ifndef RDN_ELFCHECK_H
 #define RDN_ELFCHECK_H
 #include <stddef.h>

@@ -34,6 +34,13 @@ static void line(struct report *r, bool good, const char *what, const char *text
     printf("%-4s %-12s %s%s%s\n", good ? "ok" : "BAD", what, text, hint && !good ? "; " : "", hint && !good ? hint : "");
 }
 
+/* What is wrong, with its code; `text` names the place, `hint` the remedy. */
+static void problem(struct report *r, const char *code, const char *what, const char *text, const char *hint) {
+    char whole[600];
+    snprintf(whole, sizeof whole, "%s %s", code, text);
+    line(r, false, what, whole, hint);
+}
+
 /* Where machine code is, when there is any. */
 static void check_code_memory(struct report *r, redan_engine *e) {
     struct rdn_jit_counts c;
@@ -175,24 +182,34 @@ static void check_worker(struct report *r) {
 /* Meson builds Redan and native plugins from 1.0 on; the wheel wants 1.3, which pip's build isolation brings along. */
 static void check_meson(struct report *r) {
     unsigned major = 0, minor = 0;
-    char text[160], version[64] = "";
-    FILE *f = popen("meson --version 2>/dev/null", "r");
-    bool found = f && fgets(version, sizeof version, f) && sscanf(version, "%u.%u", &major, &minor) == 2;
+    char text[300], path[200] = "", version[64] = "";
+    FILE *f = popen("command -v meson && meson --version 2>/dev/null", "r");
+    bool found = f && fgets(path, sizeof path, f) && fgets(version, sizeof version, f) && sscanf(version, "%u.%u", &major, &minor) == 2;
     if (f)
         pclose(f);
     version[strcspn(version, "\n")] = 0;
+    path[strcspn(path, "\n")] = 0;
     bool wheel = major > 1 || (major == 1 && minor >= 3);
     if (!found)
         snprintf(text, sizeof text, "none here; building native plugins needs 1.0, the wheel 1.3");
     else
-        snprintf(text, sizeof text, "%.20s; needed: 1.0 for native plugins, 1.3 for the wheel%s", version, wheel ? "" : " (without build isolation it would be this one, and fail)");
-    line(r, !found || major >= 1, "Meson", text, "install Meson 1.0 or newer");
+        snprintf(text, sizeof text, "%s is %.20s; needed: 1.0 for native plugins, 1.3 for the wheel%s", path, version,
+                 wheel ? "" : " (without build isolation it would be this one, and fail)");
+    if (!found || major >= 1)
+        line(r, true, "Meson", text, NULL);
+    else
+        problem(r, "R4502", "Meson", text, "install Meson 1.0 or newer, or put a newer one before it on PATH");
+}
+
+static const char *place_of(void (*fn)(void)) {
+    Dl_info i;
+    return dladdr((void *)(uintptr_t)fn, &i) && i.dli_fname ? i.dli_fname : "?";
 }
 
 /* Opened, never linked: a machine without a device runs the same program. */
 static void check_cuda(struct report *r) {
     static const char *const names[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" };
-    char text[160];
+    char text[500];
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *nvrtc = NULL;
     int driver = 0, major = 0, minor = 0;
     int (*driver_version)(int *) = NULL, (*compiler_version)(int *, int *) = NULL;
@@ -203,14 +220,17 @@ static void check_cuda(struct report *r) {
     if (nvrtc)
         *(void **)&compiler_version = dlsym(nvrtc, "nvrtcVersion");
     bool has_driver = driver_version && driver_version(&driver) == 0, has_compiler = compiler_version && compiler_version(&major, &minor) == 0;
-    char d[40] = "none here", c[40] = "none here";
+    char d[200] = "none here", c[200] = "none here";
     if (has_driver)
-        snprintf(d, sizeof d, "%d.%d", driver / 1000, driver % 1000 / 10);
+        snprintf(d, sizeof d, "%d.%d (%s)", driver / 1000, driver % 1000 / 10, place_of((void (*)(void))driver_version));
     if (has_compiler)
-        snprintf(c, sizeof c, "%d.%d", major, minor);
+        snprintf(c, sizeof c, "%d.%d (%s)", major, minor, place_of((void (*)(void))compiler_version));
     bool newer = has_driver && has_compiler && major * 1000 + minor * 10 > driver;
     snprintf(text, sizeof text, "driver %s, NVRTC %s; kernels run on %s", d, c, has_driver && has_compiler && !newer ? "the host until a device is opened" : "the host");
-    line(r, !newer, "CUDA", text, "this NVRTC is newer than the driver: its code would not load; update the driver");
+    if (newer)
+        problem(r, "R4501", "CUDA", text, "this NVRTC is newer than the driver, which would not load its code: update the driver, or use an older NVRTC");
+    else
+        line(r, true, "CUDA", text, NULL);
 }
 
 int cmd_doctor(int argc, char **argv) {

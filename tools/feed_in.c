@@ -2,6 +2,7 @@
  * feed_in.c: lines from a file or standard input; LF alone ends one. */
 #include "tools/feed_in.h"
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -28,6 +29,11 @@ bool feed_open(struct feed *d, const struct args *a, const char *path, struct rd
 bool feed_is_file(const struct feed *d) {
     struct stat st;
     return fstat(fileno(d->f), &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool feed_has_more(const struct feed *d) {
+    struct pollfd p = { fileno(d->f), POLLIN, 0 };
+    return poll(&p, 1, 0) != 0;
 }
 
 void feed_close(struct feed *d) {

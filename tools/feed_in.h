@@ -22,6 +22,7 @@ struct feed {
 bool feed_open(struct feed *, const struct args *, const char *path, struct rdn_syms *);
 void feed_close(struct feed *);
 bool feed_is_file(const struct feed *);                  /* all of it is there already */
+bool feed_has_more(const struct feed *);                 /* the descriptor can be read at once: more lines, or the end */
 /* What names mean from now on. False after a message: the map does not fit the rules. */
 bool feed_rules(struct feed *, const struct rdn_ir *);
 /* True unless at the end: fetches the next line, so that a swap can act before it is read. */

@@ -281,6 +281,14 @@ static void take_line(struct run *r) {
     tell(r, lane, l.index, &v);
 }
 
+/* Whoever writes to a pipe may wait for the answer before the next line: nothing is held back while nothing comes. */
+static void answer_now(struct run *r) {
+    if (r->ahead || !r->out.n || feed_has_more(&r->feed))
+        return;
+    out_buf(stdout, &r->out);
+    fflush(stdout);
+}
+
 static int run_stream(struct run *r) {
     struct progress bar;
     progress_start(&bar, &r->args, "events", 0);
@@ -291,6 +299,7 @@ static int run_stream(struct run *r) {
         if (!swap_before(r, r->feed.lines))
             return EXIT_FINDINGS;
         take_line(r);
+        answer_now(r);
         if (r->feed.lines % 4096 == 0) {
             progress_step(&bar, r->feed.lines);
             catch_up(r);

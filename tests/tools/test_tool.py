@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -435,6 +436,19 @@ def test_pipes():
 
 
 # ---- explain, eval ----
+def test_pipe_answers_at_once():
+    """A program that feeds events by a pipe gets each answer before it sends the next event."""
+    path = put('now.rdn', 'ruleset now version 1\n  undefined skip\nevent E { v: int }\nrule r on E { when v > 1 flag BIG }\n')
+    p = subprocess.Popen([REDAN, 'run', path, '-'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=DIR)
+    for i in range(1, 4):
+        p.stdin.write(json.dumps({'type': 'E', 'ts': i, 'f': {'v': i}}) + '\n')
+        p.stdin.flush()
+        line = p.stdout.readline() if select.select([p.stdout], [], [], 30)[0] else ''
+        eq(json.loads(line or '{}').get('codes'), [] if i == 1 else ['BIG'], f'event {i}: {line!r}')
+    p.stdin.close()
+    eq(p.wait(30), 0)
+
+
 def test_explain():
     put('good.rdn', RULES)
     data = '\n'.join([order(1, qty=5), 'bad', order(2, qty=500), order(3)])
