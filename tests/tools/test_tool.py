@@ -438,7 +438,7 @@ def test_pipes():
 # ---- explain, eval ----
 def test_pipe_answers_at_once():
     """A program that feeds events by a pipe gets each answer before it sends the next event."""
-    path = put('now.rdn', 'ruleset now version 1\n  undefined skip\nevent E { v: int }\nrule r on E { when v > 1 flag BIG }\n')
+    path = put('prompt.rdn', 'ruleset prompt version 1\n  undefined skip\nevent E { v: int }\nrule r on E { when v > 1 flag BIG }\n')
     p = subprocess.Popen([REDAN, 'run', path, '-'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=DIR)
     for i in range(1, 4):
         p.stdin.write(json.dumps({'type': 'E', 'ts': i, 'f': {'v': i}}) + '\n')
