@@ -162,6 +162,18 @@ void rdn_arena_fini(struct rdn_arena *a) {
     a->bytes = 0;
 }
 
+bool rdn_arena_guard(struct rdn_arena *a, void (*work)(void *ctx), void *ctx) {
+    jmp_buf *was = a->oom, here;
+    if (setjmp(here)) {
+        a->oom = was;
+        return false;
+    }
+    a->oom = &here;
+    work(ctx);
+    a->oom = was;
+    return true;
+}
+
 static struct rdn_chunk *new_chunk(struct rdn_arena *a, size_t payload) {
     size_t size = sizeof(struct rdn_chunk) + payload;
     struct rdn_chunk *c = may_map(a) ? page_chunk(size) : NULL;

@@ -36,6 +36,8 @@ struct rdn_arena {
 };
 void  rdn_arena_init(struct rdn_arena *, const struct rdn_mem *);
 void  rdn_arena_fini(struct rdn_arena *);                            /* frees every allocation */
+/* Calls work(ctx); false when the arena ran out meanwhile: what `work` took elsewhere can now be given back. */
+bool  rdn_arena_guard(struct rdn_arena *, void (*work)(void *ctx), void *ctx);
 void *rdn_arena_alloc(struct rdn_arena *, size_t size);              /* 16-byte aligned, zeroed */
 void *rdn_arena_raw(struct rdn_arena *, size_t size);                /* 16-byte aligned, holds anything */
 /* Makes the last block larger where it stands, with anything behind `was`; false: it stays as it is. */

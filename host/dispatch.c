@@ -18,7 +18,7 @@ struct opened {                                          /* one plugin open for 
 };
 struct rdn_plugin_slot {
     struct rdn_plugin_slot *next;
-    char *name, *file;
+    char *name, *file, *group;
     uint32_t mem_cap_mib, time_cap_ms;
     char **preload; uint32_t npreload;
     bool has_preload, package, untested;                 /* package: the file is a folder or a bundle */
@@ -34,7 +34,7 @@ static struct rdn_plugin_slot *find_slot(struct redan_engine *e, const char *nam
 }
 
 static bool same_package(const struct rdn_plugin_slot *a, const struct rdn_plugin_slot *b) {
-    return a->package && b->package && strcmp(a->file, b->file) == 0;
+    return a->package && b->package && strcmp(a->file, b->file) == 0 && strcmp(a->group, b->group) == 0;
 }
 
 static int start_plugins(struct redan_engine *e, redan_error *reterr) {
@@ -57,7 +57,8 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
         return rdn_fail(reterr, NOMEM, "", "no memory for a plugin");
     s->name = rdn_arena_strndup(a, o->name, strlen(o->name));
     s->file = rdn_arena_strndup(a, o->file, strlen(o->file));
-    bool whole = s->name && s->file;
+    s->group = rdn_arena_strndup(a, o->group ? o->group : "default", o->group ? strlen(o->group) : 7);
+    bool whole = s->name && s->file && s->group;
     for (uint32_t i = 0; i < o->npreload; i++)
         whole &= (preload[i] = rdn_arena_strndup(a, o->preload[i], strlen(o->preload[i]))) != NULL;
     if (!whole)
@@ -219,7 +220,8 @@ static int open_family(struct redan_engine *e, struct rdn_plugin_slot *s, const 
     }
     struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .fns = fns, .nfns = f->n, .pack = k, .untested = s->untested, .lanes = e->opt.lanes,
                                     .time_cap_ns = (int64_t)s->time_cap_ms * 1000000, .mem_cap_mib = s->mem_cap_mib,
-                                    .preload = s->has_preload ? (const char *const *)s->preload : NULL, .npreload = s->npreload };
+                                    .preload = s->has_preload ? (const char *const *)s->preload : NULL, .npreload = s->npreload,
+                                    .group = s->group };
     return rdn_plugin_open(e->workers, &spec, ret, reterr);
 }
 

@@ -42,7 +42,8 @@ void rdn_bundle_write(const struct rdn_bundle_head *h, const struct rdn_bundle_f
     rdn_buf_fini(&b);
 }
 
-struct reading { struct rdn_json_reader json; struct rdn_arena *arena; const char *at, *end; struct rdn_bundle_file *files; uint32_t n; };
+struct reading { struct rdn_json_reader json; struct rdn_arena *arena; const char *at, *end; struct rdn_bundle_file *files; uint32_t n;
+                 const char *text; uint32_t len; struct rdn_bundle_head *head; redan_error *reterr; int rc; };
 
 static const char *text_of(struct reading *r, const struct rdn_json *o, const char *name) {
     const struct rdn_json *j = rdn_json_get(&r->json, o, name);
@@ -91,17 +92,9 @@ static int take_head(struct reading *r, const struct rdn_json *root, struct rdn_
     return r->at == r->end ? 0 : rdn_fail(reterr, CORRUPT, "R4201", "%zd bytes behind the last file", r->end - r->at);
 }
 
-/* Out of memory in the arena leaves by a jump; the JSON must not stay behind. */
-static bool head_or_jump(struct reading *r, const char *json, uint32_t len, struct rdn_bundle_head *ret, int *ret_rc, redan_error *reterr) {
-    jmp_buf *was = r->arena->oom, here;
-    if (setjmp(here)) {
-        r->arena->oom = was;
-        return true;
-    }
-    r->arena->oom = &here;
-    *ret_rc = take_head(r, rdn_json_read(&r->json, json, len), ret, reterr);
-    r->arena->oom = was;
-    return false;
+static void head(void *ctx) {
+    struct reading *r = ctx;
+    r->rc = take_head(r, rdn_json_read(&r->json, r->text, r->len), r->head, r->reterr);
 }
 
 int rdn_bundle_read(struct rdn_arena *a, const char *bytes, size_t n, struct rdn_bundle_head *ret_head, struct rdn_bundle_file *ret,
@@ -112,15 +105,15 @@ int rdn_bundle_read(struct rdn_arena *a, const char *bytes, size_t n, struct rdn
     memcpy(&len, bytes + 8, sizeof len);
     if (len > n - 12)
         return rdn_fail(reterr, CORRUPT, "R4201", "the bundle ends inside its manifest");
-    struct reading r = { .arena = a, .at = bytes + 12 + len, .end = bytes + n, .files = ret };
+    struct reading r = { .arena = a, .at = bytes + 12 + len, .end = bytes + n, .files = ret,
+                         .text = bytes + 12, .len = len, .head = ret_head, .reterr = reterr };
     rdn_json_init(&r.json, a->mem);
-    int rc = REDAN_E_NOMEM;
-    bool oom = head_or_jump(&r, bytes + 12, len, ret_head, &rc, reterr);
+    bool oom = !rdn_arena_guard(a, head, &r);           /* the JSON must not stay behind */
     rdn_json_fini(&r.json);
     if (oom && a->oom)
         longjmp(*a->oom, 1);
     if (oom)
         return rdn_fail(reterr, NOMEM, "", "bundle");
     *ret_nfiles = r.n;
-    return rc;
+    return r.rc;
 }

@@ -302,7 +302,8 @@ static void names(struct reader *r, const yaml_node_t *root) {
         wrong(r, "R4203", root, "selftest.rows: a path inside the plugin expected");
 }
 
-static void check(struct reader *r) {
+static void check(void *ctx) {
+    struct reader *r = ctx;
     yaml_node_t *root = yaml_document_get_root_node(&r->doc);
     if (!root) {
         wrong(r, "R4201", NULL, "the manifest is empty");
@@ -318,19 +319,6 @@ static void check(struct reader *r) {
     if (!r->m->nfns)
         wrong(r, "R4203", root, "functions is missing: name at least one function and its signature");
     names(r, root);
-}
-
-/* True when the arena is out of memory, which leaves by a jump: what libyaml holds must not stay behind. */
-static bool check_or_jump(struct reader *r) {
-    jmp_buf *was = r->arena->oom, here;
-    if (setjmp(here)) {
-        r->arena->oom = was;
-        return true;
-    }
-    r->arena->oom = &here;
-    check(r);
-    r->arena->oom = was;
-    return false;
 }
 
 bool rdn_manifest_read(struct rdn_arena *a, const char *file, const char *text, size_t n, struct rdn_manifest *ret, struct rdn_report *report) {
@@ -352,7 +340,7 @@ bool rdn_manifest_read(struct rdn_arena *a, const char *file, const char *text, 
                  parser.problem ? parser.problem : "not YAML");
         r.bad = true;
     } else {
-        oom = check_or_jump(&r);
+        oom = !rdn_arena_guard(a, check, &r);           /* what libyaml holds must not stay behind */
         yaml_document_delete(&r.doc);
     }
     yaml_parser_delete(&parser);

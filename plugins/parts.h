@@ -184,7 +184,7 @@ struct rdn_wgroup {
 struct rdn_plugins {
     struct rdn_plugins_options opt;
     const struct rdn_mem *mem;
-    char worker[4096];
+    char worker[4096], site[4096], minor[16];           /* copies: what the options point to is the caller's */
     struct rdn_probe probe;
     uint32_t promised;                                  /* bits every worker must report */
     pthread_t thread;

@@ -26,6 +26,7 @@ static bool find_worker(struct rdn_plugins *ps) {
     const char *given = ps->opt.worker_path ? ps->opt.worker_path : secure_getenv("REDAN_WORKER");
     if (given) {
         snprintf(ps->worker, sizeof ps->worker, "%s", given);
+        ps->opt.worker_path = NULL;
         return usable(ps->worker);
     }
     char dir[PATH_MAX];
@@ -69,6 +70,16 @@ static int fill_options(struct rdn_plugins *ps, redan_error *reterr) {
     return rc < 0 ? rc : check_tier(ps, reterr);
 }
 
+/* The option's text goes to `own`, and the option with it. */
+static bool keep_text(const char **option, char *own, size_t cap) {
+    if (!*option)
+        return true;
+    bool fits = strlen(*option) < cap;
+    snprintf(own, cap, "%s", *option);
+    *option = own;
+    return fits;
+}
+
 int rdn_plugins_open(const struct rdn_plugins_options *opt, struct rdn_plugins **ret, redan_error *reterr) {
     const struct rdn_mem *mem = opt && opt->mem ? opt->mem : &rdn_libc_mem;
     struct rdn_plugins *ps = rdn_zalloc(mem, sizeof *ps);
@@ -76,6 +87,7 @@ int rdn_plugins_open(const struct rdn_plugins_options *opt, struct rdn_plugins *
         return rdn_fail(reterr, NOMEM, "", "plugins");
     if (opt)
         ps->opt = *opt;
+    bool fits = keep_text(&ps->opt.python_minor, ps->minor, sizeof ps->minor) && keep_text(&ps->opt.python_site, ps->site, sizeof ps->site);
     ps->mem = mem;
     ps->epoll = ps->kick = -1;
     pthread_mutex_init(&ps->mu, NULL);
@@ -84,7 +96,8 @@ int rdn_plugins_open(const struct rdn_plugins_options *opt, struct rdn_plugins *
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&ps->cond, &attr);
     pthread_condattr_destroy(&attr);
-    int rc = sodium_init() < 0 ? rdn_fail(reterr, NOSUP, "", "libsodium") : fill_options(ps, reterr);
+    int rc = !fits ? rdn_fail(reterr, INVAL, "R4001", "the Python version or the site folder is too long") : sodium_init() < 0
+           ? rdn_fail(reterr, NOSUP, "", "libsodium") : fill_options(ps, reterr);
     if (rc == 0)
         rc = rdn_supervise_start(ps, reterr);
     if (rc < 0) {
@@ -278,7 +291,7 @@ static struct rdn_gen *new_gen(struct rdn_plugin *p, const struct rdn_pack *k, r
     g->load_fd = -1;
     g->asked_ns = rdn_mono_ns();
     limit(g, k);
-    g->group = rdn_group_get(p->ps, rdn_pack_role(k), p->asked.group ? p->asked.group : k->m.group, p->asked.preload, p->asked.npreload, reterr);
+    g->group = rdn_group_get(p->ps, rdn_pack_role(k), p->asked.group, p->asked.preload, p->asked.npreload, reterr);
     g->tested = (p->untested || !rdn_pack_find(k, RDN_PART_ROWS)) && !(g->carry && p->live && p->live->carry);
     memcpy(g->sha256, k->sha256, sizeof g->sha256);
     if (!g->group || rdn_load_build(g, k, reterr) < 0) {
@@ -434,6 +447,14 @@ static int check_native(struct rdn_plugin *p, const struct rdn_pack *k, redan_er
     return r.errors ? REDAN_E_PLUGIN : 0;
 }
 
+/* The manifest names the group its author wrote it for; which one the plugin gets is the operator's word. */
+static int check_group(const struct rdn_plugin *p, const struct rdn_pack *k, redan_error *reterr) {
+    const char *given = p->asked.group ? p->asked.group : "default";
+    if (k->bare || !strcmp(k->m.group, "default") || !strcmp(k->m.group, given))
+        return 0;
+    return rdn_fail(reterr, PLUGIN, "R4209", "%.63s asks for trust group '%.60s', it was given '%.60s'", k->m.id, k->m.group, given);
+}
+
 static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, const struct rdn_pack *k, struct rdn_plugin **ret, redan_error *reterr) {
     struct rdn_plugin *p = rdn_zalloc(ps->mem, sizeof *p);
     if (!p)
@@ -443,6 +464,8 @@ static int open_pack(struct rdn_plugins *ps, const struct rdn_plugin_spec *s, co
     int rc = check_pack(ps, k, s->native_threads, reterr);
     if (rc == 0)
         rc = describe(p, s, k, reterr);
+    if (rc == 0)
+        rc = check_group(p, k, reterr);
     if (rc == 0)
         rc = check_native(p, k, reterr);
     if (rc == 0) {
@@ -503,7 +526,7 @@ static int check_same(const struct rdn_plugin *p, const struct rdn_pack *k, reda
         return rdn_fail(reterr, PLUGIN, "R4206", "a reload of %.63s cannot bring another plugin, %.63s", p->name, k->m.id);
     if (one != p->one)
         return rdn_fail(reterr, PLUGIN, "R4206", "limits.instances cannot change while the plugin is loaded");
-    return 0;
+    return check_group(p, k, reterr);
 }
 
 static int reload(struct rdn_plugin *p, const char *file, struct rdn_pack *k, bool *ret_same, redan_error *reterr) {

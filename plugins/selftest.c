@@ -5,10 +5,14 @@
 #include "base/clock.h"
 #include "plugins/parts.h"
 
+/* All rows of all workers together: a plugin whose every row is slow would hold the opener for as long as it has rows. */
+enum { LOAD_CAPS = 10 };
+
 struct rdn_trial {
     struct rdn_wlane *lane;                             /* a lane of its own: the real one may be answering with the old text */
     struct rdn_wire_value *ret, *args;
     uint8_t *outs;
+    int64_t until_ns;                                   /* of the whole selftest */
 };
 
 static int fail_row(struct rdn_gen *g, const struct rdn_golden *row, const char *file, enum rdn_outcome out, const struct rdn_wire_value *v, redan_error *reterr) {
@@ -28,6 +32,14 @@ static int fail_row(struct rdn_gen *g, const struct rdn_golden *row, const char 
     rdn_message_clean(answer, sizeof answer, rdn_buf_str(&b), b.n);
     int rc = rdn_fail(reterr, PLUGIN, "R4224", "golden row: %.64s answers %s", f->name, answer);
     rdn_buf_fini(&b);
+    reterr->line = row->line;
+    snprintf(reterr->where, sizeof reterr->where, "%.95s", file);
+    return rc;
+}
+
+static int fail_time(struct rdn_gen *g, const struct rdn_golden *row, const char *file, redan_error *reterr) {
+    int rc = rdn_fail(reterr, PLUGIN, "R4325", "selftest: the golden rows take longer than %lld ms in all, %d times the load cap",
+                      (long long)(LOAD_CAPS * g->plugin->load_ns / 1000000), LOAD_CAPS);
     reterr->line = row->line;
     snprintf(reterr->where, sizeof reterr->where, "%.95s", file);
     return rc;
@@ -54,6 +66,7 @@ static enum rdn_outcome one_call(struct rdn_trial *t, struct rdn_gen *g, struct 
     if (!rdn_values_put(f, w->req, t->args, n))
         return RDN_OUT_REFUSED;
     l->deadline_ns = rdn_mono_ns() + g->plugin->load_ns;
+    l->deadline_ns = l->deadline_ns < t->until_ns ? l->deadline_ns : t->until_ns;
     atomic_store(&w->req->waiting, 1u);
     rdn_call_send(l, w, n, 0);
     uint32_t want = atomic_load(&w->posted), seq;
@@ -73,9 +86,11 @@ static int run_worker(struct rdn_gen *g, struct rdn_work *w, const char *file, r
     uint32_t n = g->ngolden;
     for (uint32_t at = 0, k; at < n; at += k) {
         const struct rdn_wfunc *f = &g->plugin->fns[rows[at].fn];
-        for (k = 1; at + k < n && k < f->max_rows && rows[at + k].fn == rows[at].fn; k++)
+        for (k = 1; at + k < n && k < f->max_rows && k < g->max_rows && rows[at + k].fn == rows[at].fn; k++)
             ;
         enum rdn_outcome out = one_call(t, g, w, &rows[at], k);
+        if (out == RDN_OUT_TIMEOUT && rdn_mono_ns() >= t->until_ns)
+            return fail_time(g, &rows[at], file, reterr);
         if (out == RDN_OUT_TIMEOUT || out == RDN_OUT_DIED || out == RDN_OUT_MEMORY || out == RDN_OUT_BAD_REPLY || out == RDN_OUT_REFUSED)
             return fail_call(g, w, &rows[at], file, out, reterr);
         for (uint32_t i = 0; i < k; i++)
@@ -115,6 +130,8 @@ int rdn_selftest_run(struct rdn_gen *g, const char *file, redan_error *reterr) {
     struct rdn_plugins *ps = g->plugin->ps;
     g->trial = make_trial(&g->arena, g->plugin);
     int rc = g->trial ? 0 : rdn_fail(reterr, NOMEM, "", "golden rows");
+    if (rc == 0)
+        g->trial->until_ns = rdn_mono_ns() + LOAD_CAPS * g->plugin->load_ns;
     for (uint32_t lane = 0; rc == 0 && lane < g->plugin->nseats; lane++) {
         pthread_mutex_lock(&ps->mu);                    /* the list of workers is the supervisor's */
         struct rdn_work *w = ps->works;

@@ -118,7 +118,7 @@ struct rdn_plugin_spec {
     uint32_t mem_cap_mib;                            /* 0: the manifest's, 8 without one. A manifest may only lower it */
     uint32_t load_cap_ms;                            /* 0: 500 */
     uint32_t grace_ms;                               /* 0: 5 */
-    const char *group;                               /* trust group; NULL: the manifest's, "default" without one */
+    const char *group;                               /* trust group; NULL: "default". A manifest that asks for another is refused: R4209 */
     const char *const *preload; uint32_t npreload;   /* modules imported before the fork, on top of the standard ones; NULL:
                                                         numpy when installed. One group has one list: the first wins */
     uint32_t lanes;                                  /* 0: 1, at most 256 */
@@ -136,8 +136,8 @@ int  rdn_plugin_open(struct rdn_plugins *, const struct rdn_plugin_spec *, struc
 void rdn_plugin_close(struct rdn_plugin *);          /* no lane may be inside a call; takes NULL. [setup] */
 
 /* Read the file again (NULL: the same path), load it in new workers beside the old ones, and switch each lane between two
- * calls. Limits, group and kind are those of the new manifest; its id and instances must be the old ones (R4206), and max_rows only lowers. On failure the old workers go on unharmed. *ret_same (may be NULL) is true when the text is the one already
- * live; then nothing is started. Ends TRIPPED and QUARANTINED. [setup] */
+ * calls. Limits and kind are those of the new manifest; its id and instances must be the old ones (R4206), its group none or the given one (R4209), and
+ * max_rows only lowers. On failure the old workers go on unharmed. *ret_same (may be NULL) is true when the text is the one already live; then nothing is started. Ends TRIPPED and QUARANTINED. [setup] */
 int  rdn_plugin_reload(struct rdn_plugin *, const char *file, bool *ret_same, redan_error *);
 void rdn_plugin_resume(struct rdn_plugin *);         /* ends QUARANTINED and TRIPPED. [setup] */
 

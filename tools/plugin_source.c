@@ -167,7 +167,7 @@ int plugin_source_check(struct project *p) {
     put_spec(&spec, p);
     memset(&k, 0, sizeof k);
     fill_pack(&k, p, &spec, names);
-    struct rdn_plugin_spec s = { .name = "finding", .file = "check_source.py", .pack = &k, .plain = true, .load_cap_ms = 5000, .preload = preload, .npreload = n,
+    struct rdn_plugin_spec s = { .name = "finding", .file = "check_source.py", .group = "check", .pack = &k, .plain = true, .load_cap_ms = 5000, .preload = preload, .npreload = n,
                                  .time_cap_ns = INT64_C(1000000000), .mem_cap_mib = 256, .ret = { .kind = RDN_WIRE_TEXT, .size = 256 } };
     int rc = rdn_plugins_open(&o, &ps, &e);
     if (rc == 0)

@@ -153,6 +153,7 @@ static bool name_plugins(struct run *r) {
         redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
         o.preload = args_value(&r->args, "--preload") ? modules : NULL;
         o.npreload = n;
+        o.group = args_value(&r->args, "--group");
         o.file = v;
         if (rdn_pack_is(v)) {
             if (!name_package(r, &o))
@@ -321,7 +322,7 @@ static int run_stream(struct run *r) {
 int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
-        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
         { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct run r;
     if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))

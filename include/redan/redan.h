@@ -169,9 +169,11 @@ typedef struct redan_plugin_options {
   uint32_t mem_cap_mib, time_cap_ms;                  /* 0: the manifest's, or 8 MiB, 50 ms; else a ceiling for it */
   const char *const *preload;                         /* modules imported before confinement; NULL: numpy if installed */
   uint32_t npreload;
+  const char *group;                                  /* trust group: those of one group share a process they are forked from; NULL: "default".
+                                                         A manifest that asks for another one is refused */
 } redan_plugin_options;
 #define REDAN_PLUGIN_UNTESTED 1u                      /* leave out the golden rows of tests/rows.csv (tools) */
-#define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0 }
+#define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0, NULL }
 REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
 REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);
 

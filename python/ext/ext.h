@@ -28,10 +28,11 @@
 #include "sandbox/role.h"
 
 enum { EXT_LOG_LINES = 256, EXT_LOG_BYTES = 800 };
+struct ext_line { uint32_t level; char text[EXT_LOG_BYTES]; };
 struct ext_log {
     pthread_mutex_t mu;
     uint32_t first, n, lost;
-    struct { uint32_t level; char text[EXT_LOG_BYTES]; } *lines;
+    struct ext_line *lines;
 };
 void ext_log_open(struct ext_log *);
 void ext_log_close(struct ext_log *);

@@ -275,32 +275,34 @@ static PyObject *engine_text(PyObject *self, PyObject *arg) {
 }
 
 /* ---- plugins ---- */
-static const char **names_of(PyObject *list, Py_ssize_t *ret_n) {
-    Py_ssize_t n = PySequence_Size(list);
-    const char **names = n < 0 ? NULL : PyMem_Calloc((size_t)n + 1, sizeof *names);
-    for (Py_ssize_t i = 0; names && i < n; i++) {
-        PyObject *o = PySequence_GetItem(list, i);       /* the list keeps it alive */
-        names[i] = o ? PyUnicode_AsUTF8AndSize(o, NULL) : NULL;
-        Py_XDECREF(o);
-        if (!names[i]) {
-            PyMem_Free(names);
-            return NULL;
-        }
-    }
+/* The names live as long as *ret_held, a tuple: a sequence may make its items anew each time it is asked. */
+static const char **names_of(PyObject *list, PyObject **ret_held, Py_ssize_t *ret_n) {
+    *ret_held = PySequence_Tuple(list);
+    Py_ssize_t n = *ret_held ? PyTuple_Size(*ret_held) : 0;
+    const char **names = *ret_held ? PyMem_Calloc((size_t)n + 1, sizeof *names) : NULL;
+    bool ok = names != NULL;
+    if (*ret_held && !names)
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; ok && i < n; i++)
+        ok = (names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(*ret_held, i), NULL)) != NULL;
     *ret_n = n;
-    return names;
+    if (ok)
+        return names;
+    PyMem_Free(names);
+    Py_CLEAR(*ret_held);
+    return NULL;
 }
 
-/* plugin(name, file, mem_cap_mib, time_cap_ms, preload or None) */
+/* plugin(name, file, mem_cap_mib, time_cap_ms, preload or None, group or None) */
 static PyObject *engine_plugin(PyObject *self, PyObject *args) {
     struct ext_engine *e = ext_as_engine(self);
     redan_plugin_options o = REDAN_PLUGIN_OPTIONS_INIT;
     unsigned mem, time;
-    PyObject *preload;
-    if (!PyArg_ParseTuple(args, "ssIIO", &o.name, &o.file, &mem, &time, &preload))
+    PyObject *preload, *held = NULL;
+    if (!PyArg_ParseTuple(args, "ssIIO|z", &o.name, &o.file, &mem, &time, &preload, &o.group))
         return NULL;
     Py_ssize_t n = 0;
-    const char **names = preload == Py_None ? NULL : names_of(preload, &n);
+    const char **names = preload == Py_None ? NULL : names_of(preload, &held, &n);
     if (!names && preload != Py_None)
         return NULL;
     o.mem_cap_mib = mem;
@@ -311,6 +313,7 @@ static PyObject *engine_plugin(PyObject *self, PyObject *args) {
     int rc;
     SETUP(e, redan_plugin(e->eng, &o, &err));
     PyMem_Free(names);
+    Py_XDECREF(held);
     if (rc < 0)
         return failed(rc, &err);
     Py_RETURN_NONE;
@@ -379,7 +382,7 @@ static PyMethodDef engine_methods[] = {
     { "event", engine_event, METH_VARARGS, "event(name, layout) -> id" },
     { "syms", engine_syms, METH_O, "syms(texts) -> bytes of u32 ids" },
     { "text", engine_text, METH_O, "text(id) -> str" },
-    { "plugin", engine_plugin, METH_VARARGS, "plugin(name, file, mem_cap_mib, time_cap_ms, preload)" },
+    { "plugin", engine_plugin, METH_VARARGS, "plugin(name, file, mem_cap_mib, time_cap_ms, preload, group)" },
     { "reload", engine_reload, METH_VARARGS, "reload(name, file or None)" },
     { "workers", engine_workers, METH_VARARGS, "workers(program, minor, site)" },
     { "drain", engine_drain, METH_NOARGS, "drain() -> [(level, line)]: log lines since the last call" },

@@ -68,17 +68,25 @@ void ext_log_put(void *log, uint32_t level, const char *line) {
     pthread_mutex_unlock(&l->mu);
 }
 
+/* The lines are copied first: making an object may run the collector, and with it anybody's __del__, while the supervisor's thread
+ * waits here with a line. */
 PyObject *ext_log_take(struct ext_log *l) {
-    PyObject *list = PyList_New(0);
-    pthread_mutex_lock(&l->mu);                          /* held for a moment only, and by nobody who waits for the GIL */
-    for (; list && l->n; l->n--, l->first = (l->first + 1) % EXT_LOG_LINES) {
-        const char *text = l->lines[l->first].text;
-        ext_push(&list, Py_BuildValue("(IN)", (unsigned)l->lines[l->first].level, PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")));
-    }
-    if (list && l->lost)
-        ext_push(&list, Py_BuildValue("(IN)", 1u, PyUnicode_FromFormat("%u more lines were dropped", (unsigned)l->lost)));
+    struct ext_line *lines = malloc(EXT_LOG_LINES * sizeof *lines);
+    uint32_t n = 0, lost;
+    if (!lines)
+        return PyErr_NoMemory();
+    pthread_mutex_lock(&l->mu);
+    for (; l->n; l->n--, l->first = (l->first + 1) % EXT_LOG_LINES)
+        lines[n++] = l->lines[l->first];
+    lost = l->lost;
     l->lost = 0;
     pthread_mutex_unlock(&l->mu);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < n; i++)
+        ext_push(&list, Py_BuildValue("(IN)", (unsigned)lines[i].level, PyUnicode_DecodeUTF8(lines[i].text, (Py_ssize_t)strlen(lines[i].text), "replace")));
+    if (list && lost)
+        ext_push(&list, Py_BuildValue("(IN)", 1u, PyUnicode_FromFormat("%u more lines were dropped", (unsigned)lost)));
+    free(lines);
     return list;
 }
 

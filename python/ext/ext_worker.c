@@ -67,11 +67,18 @@ static const char *arena_text(struct rdn_arena *a, PyObject *text) {
     return copy;
 }
 
+/* Room for one thing of `each` bytes an item of the tuple; NULL with an exception for no memory and for numbers outside. */
+static void *room_for(struct rdn_arena *a, PyObject *tuple, size_t each, Py_ssize_t least, Py_ssize_t most, const char *what, Py_ssize_t *ret_n) {
+    *ret_n = PyTuple_Size(tuple);
+    if (*ret_n < least || *ret_n > most)
+        return PyErr_Format(PyExc_ValueError, "a plugin has %zd to %zd %s, not %zd", least, most, what, *ret_n);
+    void *p = rdn_arena_alloc(a, ((size_t)*ret_n + 1) * each);
+    return p ? p : PyErr_NoMemory();
+}
+
 static bool names_of(struct rdn_arena *a, PyObject *tuple, struct rdn_wire_type *ret) {
-    Py_ssize_t n = PyTuple_Size(tuple);
-    const char **names = rdn_new_n(a, const char *, (size_t)n + 1);
-    if (!names)
-        PyErr_NoMemory();
+    Py_ssize_t n;
+    const char **names = room_for(a, tuple, sizeof *names, 0, UINT16_MAX, "names", &n);
     bool ok = names != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++)
         ok = (names[i] = arena_text(a, PyTuple_GetItem(tuple, i))) != NULL;
@@ -82,10 +89,8 @@ static bool names_of(struct rdn_arena *a, PyObject *tuple, struct rdn_wire_type 
 
 /* ((name, type, offset, present bit or -1), …) */
 static bool fields_of(struct rdn_arena *a, PyObject *tuple, struct rdn_wire_type *ret) {
-    Py_ssize_t n = PyTuple_Size(tuple);
-    struct rdn_wire_field *f = rdn_new_n(a, struct rdn_wire_field, (size_t)n + 1);
-    if (!f)
-        PyErr_NoMemory();
+    Py_ssize_t n;
+    struct rdn_wire_field *f = room_for(a, tuple, sizeof *f, 0, UINT16_MAX, "fields", &n);
     bool ok = f != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *name, *type;
@@ -114,13 +119,9 @@ static bool type_of(struct rdn_arena *a, PyObject *tuple, struct rdn_wire_type *
 }
 
 static bool params_of(struct rdn_arena *a, PyObject *tuple, struct rdn_function_spec *s) {
-    Py_ssize_t n = PyTuple_Size(tuple);
-    struct rdn_wire_param *p = rdn_new_n(a, struct rdn_wire_param, (size_t)n + 1);
-    if (!p)
-        PyErr_NoMemory();
-    bool ok = p && n <= PARAMS;
-    if (p && !ok)
-        PyErr_SetString(PyExc_ValueError, "a plugin takes at most 16 arguments");
+    Py_ssize_t n;
+    struct rdn_wire_param *p = room_for(a, tuple, sizeof *p, 0, PARAMS, "arguments", &n);
+    bool ok = p != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *name, *type;
         ok = PyArg_ParseTuple(PyTuple_GetItem(tuple, i), "UO!", &name, &PyTuple_Type, &type) && (p[i].name = arena_text(a, name)) && type_of(a, type, &p[i].type);
@@ -132,13 +133,9 @@ static bool params_of(struct rdn_arena *a, PyObject *tuple, struct rdn_function_
 
 /* ((name, params, ret, deadline_ns), …) */
 static bool functions_of(struct rdn_arena *a, PyObject *tuple, struct rdn_plugin_spec *s) {
-    Py_ssize_t n = PyTuple_Size(tuple);
-    struct rdn_function_spec *f = rdn_new_n(a, struct rdn_function_spec, (size_t)n + 1);
-    if (!f)
-        PyErr_NoMemory();
-    bool ok = f && n >= 1 && n <= FUNCTIONS;
-    if (f && !ok)
-        PyErr_SetString(PyExc_ValueError, "a plugin has 1 to 16 functions");
+    Py_ssize_t n;
+    struct rdn_function_spec *f = room_for(a, tuple, sizeof *f, 1, FUNCTIONS, "functions", &n);
+    bool ok = f != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *name, *params, *ret;
         long long deadline;
@@ -196,14 +193,14 @@ static struct ext_worker *worker_new(struct ext_workers *w, const struct rdn_plu
     return k;
 }
 
-/* open(name, file, functions, time_cap_ns, mem_cap_mib, preload or None) */
+/* open(name, file, functions, time_cap_ns, mem_cap_mib, preload or None, group or None) */
 static PyObject *workers_open(PyObject *self, PyObject *args) {
     struct ext_workers *w = (struct ext_workers *)self;
     struct rdn_plugin_spec s = { .untested = true };      /* golden rows are a test of their own */
     PyObject *functions, *preload, *made = NULL;
     long long cap;
     unsigned mem;
-    if (!PyArg_ParseTuple(args, "ssO!LIO", &s.name, &s.file, &PyTuple_Type, &functions, &cap, &mem, &preload))
+    if (!PyArg_ParseTuple(args, "ssO!LIO|z", &s.name, &s.file, &PyTuple_Type, &functions, &cap, &mem, &preload, &s.group))
         return NULL;
     struct rdn_arena a;
     rdn_arena_init(&a, &rdn_libc_mem);
@@ -225,7 +222,7 @@ static PyObject *workers_open(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef workers_methods[] = {
-    { "open", workers_open, METH_VARARGS, "open(name, file, functions, time_cap_ns, mem_cap_mib, preload) -> Worker" },
+    { "open", workers_open, METH_VARARGS, "open(name, file, functions, time_cap_ns, mem_cap_mib, preload, group) -> Worker" },
     { "drain", workers_drain, METH_NOARGS, "drain() -> [(level, line)]" },
     { "tier", workers_tier, METH_NOARGS, "tier() -> str: the isolation that workers get" },
     { 0 },

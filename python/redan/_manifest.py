@@ -26,6 +26,7 @@ class Manifest:
     time_cap_ms: int = 0
     rules: pathlib.Path | None = None
     functions: dict[str, str] = dataclasses.field(default_factory=dict)      # name: signature as rules write it, or ""
+    group: str = "default"
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Manifest":
@@ -40,7 +41,7 @@ class Manifest:
             return cls(p, p)
         return cls(p, p / raw["entry"], tuple(raw["modules"]), tuple(raw["requires"]), {k: p / v for k, v in raw["data"].items()},
                    json.loads(raw["config"] or "{}"), raw["mem_cap_mib"], raw["time_cap_ms"], p / raw["rules"] if raw["rules"] else None,
-                   {name: signature or "" for name, (signature, _) in raw["functions"].items()})
+                   {name: signature or "" for name, (signature, _) in raw["functions"].items()}, raw["group"])
 
     @contextlib.contextmanager
     def importable(self) -> Iterator[None]:

@@ -137,8 +137,8 @@ class Lane:
 class Engine:
     """Rules, and what judges by them.
 
-    rules: rule text (or use Engine.from_file). plugins: {name: file, or dict of file, mem_cap_mib, time_cap_ms, preload}; they run in confined
-    workers, for which redan-worker must be installed. backend: "auto", "interp", "table", "x64", ...; lanes: how many threads may judge."""
+    rules: rule text (or use Engine.from_file). plugins: {name: file, or dict of file, mem_cap_mib, time_cap_ms, preload, group}; they run in
+    confined workers, for which redan-worker must be installed; those of one trust group are forked from one process. backend: "auto", "interp", "table", "x64", ...; lanes: how many threads may judge."""
 
     @translated
     def __init__(self, rules: str | bytes | None = None, *, name: str = "rules.rdn", base_dir: Path | None = None, backend: str | None = None,
@@ -158,7 +158,8 @@ class Engine:
         for p, how in (plugins or {}).items():
             how = dict(how) if isinstance(how, Mapping) else {"file": how}
             file = os.fspath(how.pop("file"))
-            self._engine.plugin(p, file, how.pop("mem_cap_mib", 0), how.pop("time_cap_ms", 0), how.pop("preload", None))
+            self._engine.plugin(p, file, how.pop("mem_cap_mib", 0), how.pop("time_cap_ms", 0), how.pop("preload", None),
+                                how.pop("group", None))
             if how:
                 raise TypeError(f"plugin {p}: no setting {', '.join(how)}")
         if rules is not None:

@@ -243,7 +243,8 @@ class _Confined:
         self.names = list(signatures)
         raw = tuple((name, tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params), _wire.raw_type(ret, None), int(ms * 1e6))
                     for name, (params, ret) in signatures.items())
-        self.worker = translated(self.zygote.open)(manifest.entry.stem, str(manifest.path), raw, int(max(ms, DEADLINE_MS) * 1e6), manifest.mem_cap_mib, modules)
+        self.worker = translated(self.zygote.open)(manifest.entry.stem, str(manifest.path), raw, int(max(ms, DEADLINE_MS) * 1e6), manifest.mem_cap_mib, modules,
+                                                    manifest.group)
 
     def rows_max(self, name: str) -> int:
         return self.worker.rows_max(self.names.index(name))

@@ -296,6 +296,16 @@ def test_run_serves_several_functions():
     check(rc == 1 and 'R4211' in err, err)
 
 
+def test_the_operator_gives_the_group():
+    d = project(plugin_yaml=YAML.replace('entry:', 'group: risk, entry:'))
+    (d / 'txn.jsonl').write_text('{"type":"Txn","ts":1000,"f":{"card":"c1","eur":900.0,"mcc":1,"online":true}}\n')
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d)
+    check(rc == 1 and 'R4209' in err and "'risk'" in err, f'a plugin names its own group: {rc} {out}{err}')
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d, '--group', 'risk')
+    check(rc == 0 and 'MODEL' in out, f'{rc} {out}{err}')
+    check(plugin('test', d)[0] == 0, 'the author tests it alone')
+
+
 def test_init_passes_at_once():
     for name, args in [('plain', ()), ('cards', ('--from', 'cards.rdn')), ('orders', ('--from', 'orders.rdn'))]:
         (DIR / 'cards.rdn').write_text(RULES)
