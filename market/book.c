@@ -10,6 +10,7 @@ int rdn_book_open(struct rdn_book *b, uint32_t window, uint32_t far, bool valid)
     b->memory = p;
     b->valid = b->whole = valid;
     rdn_levels_init(&b->levels, p, window, far);
+    atomic_init(&b->line.words[0], REDAN_BOOK_NO_BID | REDAN_BOOK_NO_ASK | (valid ? REDAN_BOOK_VALID : 0u));
     return 0;
 }
 

@@ -108,6 +108,7 @@ struct rdn_cursor {
     struct rdn_columns *c;                               /* being filled */
     struct seen *seen;                                   /* by instrument */
     struct held { redan_mevent e; redan_book_line_data b; int64_t slot; bool any; } *held;      /* by instrument: the interval's last */
+    uint64_t events;                                     /* read so far */
     uint32_t sweep;                                      /* at the end of the file: the next instrument whose last row is still to come */
     redan_mevent order;                                  /* of the event: the order that it names, before it */
     bool flipped;                                        /* trades name the side of the one that came */
@@ -207,6 +208,7 @@ static void trade_row(struct rdn_cursor *r, const redan_mevent *e) {
     PUT(r, TRADES, SIDE, uint8_t, side && r->flipped && !executed ? (uint8_t)(REDAN_BID + REDAN_ASK - side) : side);
     PUT(r, TRADES, FLAGS, uint16_t, e->flags);
     PUT(r, TRADES, ID, uint64_t, e->other_id);
+    PUT(r, TRADES, EVENT, uint64_t, r->events);
     r->c->n++;
 }
 
@@ -216,6 +218,7 @@ static void depth_row(struct rdn_cursor *r, const redan_mevent *e, uint8_t side,
     px(r, DEPTH_PX, e->instrument, price);
     qty(r, DEPTH_QTY, e->instrument, now);
     PUT(r, DEPTH, FLAGS, uint16_t, e->flags);
+    PUT(r, DEPTH, EVENT, uint64_t, r->events);
     r->c->n++;
 }
 
@@ -353,6 +356,7 @@ static void one(struct rdn_cursor *r, const redan_mevent *in) {
         depth_rows(r, &e, at, n);
     else if (r->seen && known)
         state(r, &e);
+    r->events++;
 }
 
 /* The most rows that one event can make. */

@@ -226,9 +226,7 @@ static int seed(struct rdn_reading *p, const char *path, redan_error *reterr) {
     undo(p, &first);
     for (uint32_t i = 0; i < p->ev_n; i++)
         p->ev[i].ts_event_ns = p->ev[i].ts_recv_ns = first.ts_event_ns - 1;
-    if (p->ev_n)
-        p->ev[p->ev_n - 1].flags |= REDAN_MF_LAST;
-    p->ev[p->ev_n++] = first;
+    p->ev[p->ev_n++] = first;                            /* no LAST before it: nobody saw the book then */
     return 0;
 }
 

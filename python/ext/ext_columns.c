@@ -300,6 +300,15 @@ static PyObject *refused(const char *why) {
     return NULL;
 }
 
+/* Two numbers, or None, which leaves them as they are. */
+static bool two(PyObject *o, int *a, int *b) {
+    if (o == Py_None)
+        return true;
+    if (!PyTuple_Check(o))
+        return PyErr_SetString(PyExc_TypeError, "a pair of numbers is a tuple"), false;
+    return PyArg_ParseTuple(o, "ii", a, b);
+}
+
 /* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None) */
 static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kw) {
     static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
@@ -308,7 +317,7 @@ static PyObject *column_dlpack(PyObject *self, PyObject *args, PyObject *kw) {
     int major = 0, minor = 0, kind = DL_CPU, id = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|$OOOO", names, &stream, &version, &device, &copy))
         return NULL;
-    if ((version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor)) || (device != Py_None && !PyArg_ParseTuple(device, "ii", &kind, &id)))
+    if (!two(version, &major, &minor) || !two(device, &kind, &id))
         return NULL;
     if (rdn_columns_type(o->c, o->i) == RDN_COL_DEC)
         return decimals();

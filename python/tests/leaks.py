@@ -36,6 +36,8 @@ class Kit:
     def __init__(self, folder):
         self.file = os.path.join(folder, "score.py")
         pathlib.Path(self.file).write_text(PLUGIN)
+        self.quotes = os.path.join(folder, "A.csv")
+        pathlib.Path(self.quotes).write_text("ts,bid,ask\n1,1.25,1.5\n2,,1.5\n")
         self.engine = _redan.Engine()
         self.rules, _ = self.engine.compile("t.rdn", RULES, None)
         self.engine.activate(self.rules)
@@ -97,6 +99,7 @@ def rows(k):
                                          fails(TypeError, k.lane.columns, k.event, 1, None, k.columns, 3, False))
     yield "Lane.state", CALLS, k.lane.state
     yield "Lane.idle", CALLS, k.lane.idle
+    yield from market(k, E)
     if not k.can:
         return
     x = (b"\7\0\0\0\0\0\0\0" * 2, b"ab\0\0\0\0\0\0" * 2)
@@ -115,6 +118,44 @@ def rows(k):
     # A name once given is kept with the engine: that is memory of the engine's, not a reference of Python's.
     yield "Engine.plugin", FEW, lambda: (e.plugin(f"p{next(names)}", k.file, 0, 0, ("math",)), fails(E, e.plugin, "p0", k.file, 0, 0, None))
     yield "Engine.reload", FEW, lambda: (e.reload("p0", None), fails(E, e.reload, "nobody", None))
+
+
+def market(k, E):
+    """Files, books, tables, and what other libraries get of them."""
+    def made(path=k.quotes, **more):
+        return _redan.Market(**{"path": path, "format": None, "instruments": (("A", "0.25", None, 0),), "auto_tick": None, "date_ns": 0, "seed": None,
+                                "policies": (("CROSSED", "flag"),), "max_orders": 64, "max_instruments": 2, "window": 256, "far": 64, **more})
+    m, lines, event = made(), made(None, format="lobster"), bytes(64)
+    chunk = made().cursor("ticks", -1, 0, 0, False).next()
+    column, decimal = chunk["bid"], made().cursor("ticks", -1, 0, 0, True).next()["bid"]
+    yield "market_live", CALLS, _redan.market_live
+    yield "Market", FEW, lambda: (made(), fails(E, made, "/nowhere"), fails(ValueError, lambda: made(policies=(("X", "flag"),))),
+                                  fails(TypeError, lambda: made(policies=(1,))), fails(TypeError, lambda: made(instruments=(1,))),
+                                  fails(TypeError, _redan.Market, 1))
+    yield "Market.format", CALLS, m.format
+    yield "Market.instruments", CALLS, m.instruments
+    yield "Market.stats", CALLS, lines.stats
+    yield "Market.step", FEW, lambda: [made().step() for _ in range(5)]
+    yield "Market.decode", CALLS, lambda: (lines.decode(b"1.5,1,7,10,250000,1\nx\n2"), fails(TypeError, lines.decode, 1))
+    yield "Market.apply", CALLS, lambda: (lines.apply(event), fails(ValueError, lines.apply, b"x"), fails(TypeError, lines.apply, 1))
+    yield "Market.line", CALLS, lambda: (m.line(0), fails(IndexError, m.line, 9))
+    yield "Market.levels", CALLS, lambda: (m.levels(0, 1, 5), fails(IndexError, m.levels, 9, 1, 5))
+    yield "Market.sweep", CALLS, lambda: (m.sweep(0, 1, 5), fails(ValueError, m.sweep, 0, 1, 0))
+    yield "Market.tick_columns", CALLS, lambda: (m.tick_columns(0, bytes(24), bytearray(8), bytearray(8), bytearray(8), bytearray(1)),
+                                                 fails(ValueError, m.tick_columns, 0, b"x", bytearray(8), bytearray(8), bytearray(8), bytearray(1)),
+                                                 fails(TypeError, m.tick_columns, 0, b"", b"", b"", b"", b""))
+    yield "Market.cursor", CALLS, lambda: (m.cursor("bbo", -1, 64, 0, False), fails(ValueError, m.cursor, "x", 0, 0, 0, False), fails(E, m.cursor, "bbo", 0, 1, 0, False))
+    yield "Cursor.next", FEW, lambda: [c.next() for c in [made().cursor("ticks", 0, 64, 0, False)] for _ in range(3)]
+    yield "Cursor arrow", CALLS, lambda: (lambda c: (c.__arrow_c_schema__(), c.__arrow_c_stream__(), fails(TypeError, c.__arrow_c_stream__, 1, 2)))(m.cursor("bbo", 0, 0, 0, False))
+    yield "Chunk.names", CALLS, lambda: (chunk.names(), len(chunk), chunk["ask"], fails(KeyError, chunk.__getitem__, "x"), fails(TypeError, chunk.__getitem__, 1))
+    yield "Chunk arrow", CALLS, lambda: (chunk.__arrow_c_schema__(), chunk.__arrow_c_array__(None), fails(TypeError, chunk.__arrow_c_array__, 1, 2))
+    yield "Column.absent", CALLS, column.absent
+    yield "Column.valid", CALLS, lambda: (column.valid(), chunk["ts_event"].valid())
+    yield "Column arrow", CALLS, lambda: (column.__arrow_c_schema__(), column.__arrow_c_array__())
+    yield "Column buffer", CALLS, lambda: (bytes(memoryview(column)), fails(BufferError, memoryview, decimal))
+    yield "Column dlpack", CALLS, lambda: (column.__dlpack_device__(), column.__dlpack__(), column.__dlpack__(max_version=(1, 0)), column.__dlpack__(max_version=(1, 0), copy=True),
+                                           fails(BufferError, lambda: column.__dlpack__(stream=1)), fails(BufferError, lambda: column.__dlpack__(copy=False)),
+                                           fails(BufferError, decimal.__dlpack__), fails(TypeError, lambda: column.__dlpack__(max_version=1)))
 
 
 def exported():
