@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * sandbox.c: what confinement costs. Rows of rows.py, one JSON line each.
  *
- *   sandbox reload [--numpy] [--one-core]     fork to ready, reload to first answer; beside a cold start of python3 in the same run
+ *   sandbox reload [--numpy|--lua] [--one-core]   fork to ready, reload to first answer; Python beside a cold start of python3 in the same run
  *   sandbox call                              round trips: scalar and 256 rows of NumPy, spinning; scalar by futex on one core
- *   sandbox kill                              a call that has to be killed: worker gone after the deadline, the next one ready
+ *   sandbox kill [--lua]                      a call that has to be killed: worker gone after the deadline, the next one ready
  *   sandbox lane                              p99 of a lane's calls while another plugin is reloaded, against without
  *
  * --rounds N. A round has its own percentiles; p50 is that of the best round, because other work only adds; p99 the median of theirs. Exit 77: plugins cannot run here. */
@@ -40,15 +40,25 @@ static const char *write_file(const char *name, const char *text) {
     return path;
 }
 
-static struct rdn_plugin *open_plugin(struct rdn_plugin_spec s, bool numpy, const char *text) {
+/* A plugin f() -> int of each kind; %d is what it answers. */
+enum kind { STDLIB, NUMPY, LUA };
+static const struct { const char *name, *file, *text, *endless; } kinds[] = {
+    [STDLIB] = { "stdlib", "plugin.py", "import redan\n@redan.plugin\ndef f() -> int:\n    return %d\n",
+                 "import redan\n@redan.plugin\ndef f() -> int:\n    return sum(range(10**12))\n" },
+    [NUMPY] = { "numpy", "plugin.py", "import redan\nimport numpy\n@redan.plugin\ndef f() -> int:\n    return %d\n", NULL },
+    [LUA] = { "lua", "plugin.lua", "redan.plugin(\"f() -> int\", function() return %d end)\n",
+              "redan.plugin(\"f() -> int\", function() local n = 0 while true do n = n + 1 end end)\n" },
+};
+
+static struct rdn_plugin *open_plugin(struct rdn_plugin_spec s, enum kind kind, const char *text) {
     static const char *const preload[] = { "numpy" };
     struct rdn_plugin *p;
     redan_error e = { 0 };
     s.name = "f";
-    s.file = write_file("plugin.py", text);
-    s.group = numpy ? "numpy" : "stdlib";
+    s.file = write_file(kinds[kind].file, text);
+    s.group = kinds[kind].name;
     s.preload = preload;
-    s.npreload = numpy;
+    s.npreload = kind == NUMPY;
     s.load_cap_ms = 5000;
     s.time_cap_ns = 2000 * MS;                          /* a busy machine is slow, not wrong */
     if (rdn_plugin_open(ps, &s, &p, &e) < 0)
@@ -126,13 +136,13 @@ static int64_t cold_start(bool numpy) {
     return rdn_mono_ns() - start;
 }
 
-static int64_t reload_once(struct rdn_plugin *p, const char *head, int i, int64_t *ret_ready) {
+static int64_t reload_once(struct rdn_plugin *p, enum kind kind, int i, int64_t *ret_ready) {
     char text[256];
     struct rdn_plugin_status *s = calloc(1, sizeof *s);
     struct rdn_wire_value got = { .i = 0 };
     redan_error e = { 0 };
-    snprintf(text, sizeof text, "import redan\n%s@redan.plugin\ndef f() -> int:\n    return %d\n", head, i);
-    const char *file = write_file("new.py", text);
+    snprintf(text, sizeof text, kinds[kind].text, i);
+    const char *file = write_file(kinds[kind].file, text);
     int64_t start = rdn_mono_ns();
     if (rdn_plugin_reload(p, file, NULL, &e) < 0)
         die("reload", &e);
@@ -145,12 +155,12 @@ static int64_t reload_once(struct rdn_plugin *p, const char *head, int i, int64_
     return took;
 }
 
-static void bench_reload(bool numpy, bool one_core) {
+static void bench_reload(enum kind kind, bool one_core) {
     struct series ready = { .n = 0 }, whole = { .n = 0 };
     static int64_t cold[COLD * 64];
     int64_t a[RELOADS], b[RELOADS];
-    char name[64];
-    const char *head = numpy ? "import numpy\n" : "", *set = numpy ? "numpy" : "stdlib", *cores = one_core ? "-one-core" : "";
+    char name[64], first[256];
+    const char *set = kinds[kind].name, *cores = one_core ? "-one-core" : "";
     int ncold = 0, n = 0;
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -158,12 +168,13 @@ static void bench_reload(bool numpy, bool one_core) {
     if (one_core && sched_setaffinity(0, sizeof one, &one) < 0)
         die("sched_setaffinity", NULL);
     open_all(false);
-    struct rdn_plugin *p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, numpy, "import redan\n@redan.plugin\ndef f() -> int:\n    return -1\n");
+    snprintf(first, sizeof first, kinds[kind].text, -1);
+    struct rdn_plugin *p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, kind, first);
     for (int round = 0; round < rounds; round++) {
-        for (int i = 0; i < COLD; i++)
-            cold[ncold++] = cold_start(numpy);
+        for (int i = 0; kind != LUA && i < COLD; i++)
+            cold[ncold++] = cold_start(kind == NUMPY);
         for (int i = 0; i < RELOADS; i++)
-            b[i] = reload_once(p, head, n++, &a[i]);
+            b[i] = reload_once(p, kind, n++, &a[i]);
         add_round(&ready, a, RELOADS);
         add_round(&whole, b, RELOADS);
     }
@@ -173,7 +184,8 @@ static void bench_reload(bool numpy, bool one_core) {
     print_figures(name, &ready, "ms", 1e6);
     snprintf(name, sizeof name, "reload-%s%s", set, cores);
     print_figures(name, &whole, "ms", 1e6);
-    print_peer(name, best(whole.p50, whole.n), "cold-python3", best(cold, ncold), "ms");
+    if (ncold)
+        print_peer(name, best(whole.p50, whole.n), "cold-python3", best(cold, ncold), "ms");
 }
 
 /* ---- calls ---- */
@@ -204,11 +216,11 @@ static const char scalar_text[] = "import redan\n@redan.plugin\ndef f(x: float) 
 static void bench_call(int n) {
     struct series scalar = { .n = 0 }, batch = { .n = 0 }, slept = { .n = 0 };
     open_all(false);
-    struct rdn_plugin *p = open_plugin(float_spec(), false, scalar_text);
+    struct rdn_plugin *p = open_plugin(float_spec(), STDLIB, scalar_text);
     round_trips(p, 1, &scalar, n);
     rdn_plugin_close(p);
     if (access("/usr/lib/python3/dist-packages/numpy/__init__.py", R_OK) == 0) {
-        p = open_plugin(float_spec(), true, "import redan\n@redan.plugin(batch=True)\ndef f(x: redan.Floats) -> redan.Floats:\n    return x + x\n");
+        p = open_plugin(float_spec(), NUMPY, "import redan\n@redan.plugin(batch=True)\ndef f(x: redan.Floats) -> redan.Floats:\n    return x + x\n");
         round_trips(p, RDN_PLUGIN_ROWS, &batch, n);
         rdn_plugin_close(p);
     }
@@ -222,7 +234,7 @@ static void bench_call(int n) {
     redan_error e = { 0 };
     if (rdn_plugins_open(&o, &ps, &e) < 0)
         die("open", &e);
-    p = open_plugin(float_spec(), false, scalar_text);
+    p = open_plugin(float_spec(), STDLIB, scalar_text);
     round_trips(p, 1, &slept, n);
     rdn_plugin_close(p);
     close_all();
@@ -233,13 +245,12 @@ static void bench_call(int n) {
 }
 
 /* ---- kill ---- */
-static void bench_kill(void) {
+static void bench_kill(enum kind kind) {
     struct series gone = { .n = 0 }, fresh = { .n = 0 };
     int64_t a[KILLS], b[KILLS];
     struct rdn_plugin_status *s = calloc(1, sizeof *s);
     open_all(false);
-    struct rdn_plugin *p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, false,
-                                       "import redan\n@redan.plugin\ndef f() -> int:\n    return sum(range(10**12))\n");
+    struct rdn_plugin *p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, kind, kinds[kind].endless);
     for (int round = 0; s && round < rounds; round++) {
         for (int i = 0; i < KILLS;) {
             struct rdn_wire_value got;
@@ -260,8 +271,8 @@ static void bench_kill(void) {
     rdn_plugin_close(p);
     close_all();
     free(s);
-    print_figures("kill-gone-after-deadline", &gone, "ms", 1e6);
-    print_figures("kill-to-next-ready", &fresh, "ms", 1e6);
+    print_figures(kind == LUA ? "kill-gone-after-deadline-lua" : "kill-gone-after-deadline", &gone, "ms", 1e6);
+    print_figures(kind == LUA ? "kill-to-next-ready-lua" : "kill-to-next-ready", &fresh, "ms", 1e6);
 }
 
 /* ---- a lane beside reloads ---- */
@@ -270,7 +281,7 @@ static void *reload_on(void *arg) {
     struct reloader *r = arg;
     int64_t ready;
     while (!atomic_load(&r->stop)) {
-        reload_once(r->p, "", r->n++, &ready);
+        reload_once(r->p, STDLIB, r->n++, &ready);
         usleep(20000);                                  /* 40 a second or so */
     }
     return NULL;
@@ -281,9 +292,9 @@ static void bench_lane(int n) {
     struct reloader r = { .n = 0 };
     pthread_t thread;
     open_all(false);
-    struct rdn_plugin *p = open_plugin(float_spec(), false, scalar_text);
+    struct rdn_plugin *p = open_plugin(float_spec(), STDLIB, scalar_text);
     round_trips(p, 1, &alone, n);
-    r.p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, false, "import redan\n@redan.plugin\ndef f() -> int:\n    return -1\n");
+    r.p = open_plugin((struct rdn_plugin_spec){ .ret = { .kind = RDN_WIRE_INT } }, STDLIB, "import redan\n@redan.plugin\ndef f() -> int:\n    return -1\n");
     if (pthread_create(&thread, NULL, reload_on, &r))
         die("pthread_create", NULL);
     round_trips(p, 1, &beside, n);
@@ -298,20 +309,21 @@ static void bench_lane(int n) {
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
-    bool numpy = false, one_core = false;
+    bool one_core = false;
+    enum kind kind = STDLIB;
     for (int i = 2; i < argc; i++) {
-        numpy = numpy || !strcmp(argv[i], "--numpy");
+        kind = !strcmp(argv[i], "--numpy") ? NUMPY : !strcmp(argv[i], "--lua") ? LUA : kind;
         one_core = one_core || !strcmp(argv[i], "--one-core");
         if (!strcmp(argv[i], "--rounds") && i + 1 < argc)
             rounds = atoi(argv[++i]);
     }
     rounds = rounds < 1 ? 1 : rounds > 60 ? 60 : rounds;
     if (!strcmp(what, "reload"))
-        bench_reload(numpy, one_core);
+        bench_reload(kind, one_core);
     else if (!strcmp(what, "call"))
         bench_call(MOST);
     else if (!strcmp(what, "kill"))
-        bench_kill();
+        bench_kill(kind);
     else if (!strcmp(what, "lane"))
         bench_lane(MOST);
     else

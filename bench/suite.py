@@ -261,8 +261,14 @@ def windows(r):
 def sandbox(r):
     """Confinement: starting, reloading, calling and killing workers; with NumPy on one core too."""
     more = ['--rounds', 1] if r.tiny else []
-    for args in (['reload'],) if r.tiny else (['reload'], ['reload', '--numpy'], ['reload', '--numpy', '--one-core'], ['call'], ['kill'], ['lane']):
+    for args in (['reload'],) if r.tiny else (['reload'], ['reload', '--numpy'], ['reload', '--numpy', '--one-core'], ['reload', '--lua'], ['call'], ['kill'],
+                                                        ['kill', '--lua'], ['lane']):
         program('sandbox', *args, *more)(r)
+
+
+def lua(r):
+    """A strategy in Lua against the same in C, both in confined workers, in batches."""
+    program('lua', ROOT / 'bench/two_average.lua', r.path('lua').parent / 'two_average.so', *(['--rounds', 1] if r.tiny else []))(r)
 
 
 # ---- kernels ----
@@ -316,5 +322,5 @@ def kernel_duel(r, own, p, player):
 
 
 BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
-           'cards': cards, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox}
+           'cards': cards, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua}
 

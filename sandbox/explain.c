@@ -15,6 +15,13 @@ static void print_cond(struct rdn_buf *b, const struct rdn_policy_cond *c, bool 
     }
 }
 
+static void print_row(struct rdn_buf *b, const struct rdn_policy_row *r) {
+    rdn_buf_printf(b, "%-6s %s", r->kill ? "kill" : "allow", r->call);
+    for (uint32_t k = 0; k < rdn_policy_nconds(r); k++)
+        print_cond(b, &r->conds[k], k == 0);
+    rdn_buf_printf(b, ": %s\n", r->reason);
+}
+
 void rdn_explain_policy(struct rdn_buf *b, uint32_t got, enum rdn_policy_mode mode) {
     static const char *const modes[] = { "denied with EPERM and reported by the kernel", "denied with EPERM and reported by the worker",
                                          "denied with EPERM", "the worker is killed" };
@@ -25,12 +32,12 @@ void rdn_explain_policy(struct rdn_buf *b, uint32_t got, enum rdn_policy_mode mo
         if (got & 1u << i)
             rdn_buf_printf(b, " %s", rdn_mech_text(i));
     rdn_buf_puts(b, "\n");
-    for (unsigned i = 0; i < n; i++) {
-        rdn_buf_printf(b, "%-6s %s", rows[i].kill ? "kill" : "allow", rows[i].call);
-        for (uint32_t k = 0; k < rdn_policy_nconds(&rows[i]); k++)
-            print_cond(b, &rows[i].conds[k], k == 0);
-        rdn_buf_printf(b, ": %s\n", rows[i].reason);
-    }
+    for (unsigned i = 0; i < n; i++)
+        print_row(b, &rows[i]);
+    rows = rdn_policy_making_rows(&n);
+    rdn_buf_puts(b, "Lua workers, which make machine code and are without mdwe, also:\n");
+    for (unsigned i = 0; i < n; i++)
+        print_row(b, &rows[i]);
     rdn_buf_printf(b, "any other call: %s; other architectures: the worker is killed\n", modes[mode < RDN_POLICY_MODES ? mode : 0]);
 }
 

@@ -197,6 +197,7 @@ static void explained(void **state) {
     assert_non_null(strstr(text, "layers: seccomp ns\n"));
     assert_non_null(strstr(text, "allow  mremap when arg3 <= 1: realloc\n"));
     assert_non_null(strstr(text, "kill   ptrace: other processes\n"));
+    assert_non_null(strstr(text, "allow  mprotect when (arg2 & 0x6) = 0x4: machine code"));
     assert_string_equal(rdn_explain_hint("clock_nanosleep"), "the host owns time; return, and you are called again");
     assert_null(rdn_explain_hint("no_such_call"));
     rdn_buf_fini(&b);

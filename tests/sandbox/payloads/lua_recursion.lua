@@ -1,0 +1,5 @@
+-- Recursion without an end.
+function attack()
+  local function f(n) return 1 + f(n + 1) end
+  return f(1)
+end
