@@ -135,7 +135,8 @@ void rdn_message_error(const struct rdn_plugin *p, const struct rdn_note_body *b
     *out = 0;
     switch ((enum rdn_outcome)b->outcome) {
     case RDN_OUT_EXCEPTION: case RDN_OUT_MEMORY: case RDN_OUT_BAD_VALUE:
-        error_text(b, p->file, out, cap);
+        if (b->outcome != RDN_OUT_BAD_VALUE || *b->err_type)             /* else the host found the value wrong, and nobody raised */
+            error_text(b, p->file, out, cap);
         break;
     case RDN_OUT_DIED:
         crash_place(b, p->file, place, sizeof place);
