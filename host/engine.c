@@ -214,6 +214,7 @@ static int layout_fail(const char *name, uint64_t got, uint64_t want, redan_erro
 
 /* Maps every bound event name to the rule set's events; LAYOUT when one differs. */
 static int map_events(struct redan_engine *e, struct rdn_active *a, redan_error *reterr) {
+    rdn_active_map_tables(e, a);
     memset(a->evmap, 0xff, sizeof a->evmap);
     for (uint32_t i = 0; i < e->nevents; i++) {
         int16_t x = find_event(a->rs->ir, e->events[i].name);

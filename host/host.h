@@ -23,6 +23,9 @@
 #include "state/window.h"
 
 #define RDN_EVENTS_MAX 256u
+#define RDN_TABLES_MAX 256u                              /* names of host tables the application may use */
+#define RDN_TABLE_KEYS_MAX 8u
+#define RDN_TABLE_COLS_MAX 256u
 #define RDN_LANES_MAX 256u
 #define RDN_KEEP_RULESETS 16u                            /* for rollback, at most */
 
@@ -111,6 +114,7 @@ struct rdn_active {
     struct redan_ruleset *rs; struct rdn_program *prog;  /* counted references */
     struct rdn_active *older;                            /* retired list, newest first */
     int16_t evmap[RDN_EVENTS_MAX];                       /* engine's event id -> event of the rule set, -1 */
+    int16_t tabmap[RDN_TABLES_MAX];                      /* likewise of host tables */
     struct rdn_binding *bind[RDN_LANES_MAX];
 };
 struct rdn_bound { const char *name; uint64_t layout; };
@@ -131,6 +135,7 @@ struct redan_engine {
     struct redan_lane *lanes[RDN_LANES_MAX];
     uint32_t nlanes;
     struct rdn_bound events[RDN_EVENTS_MAX]; _Atomic uint32_t nevents;
+    const char *tables[RDN_TABLES_MAX]; _Atomic uint32_t ntables;
     struct rdn_arena names;
     struct rdn_kt_spares spares;                         /* under the lock */
     uint64_t generation;
@@ -186,6 +191,8 @@ uint32_t rdn_name_find(const struct rdn_name_row *, uint32_t n, const char *name
 int  rdn_binding_open(struct rdn_active *, struct redan_lane *, struct rdn_binding **ret, redan_error *);
 void rdn_binding_close(struct rdn_binding *);
 void rdn_binding_carry(struct rdn_binding *to, struct rdn_binding *from);    /* from NULL: everything starts cold */
+/* hosttab.c: what the numbers of redan_table mean in these rules. Under the lock. */
+void rdn_active_map_tables(const struct redan_engine *, struct rdn_active *);
 /* lane.c: adopts what is published, if anything new is; false when nothing is active. */
 bool rdn_lane_adopt(struct redan_lane *, struct rdn_active *);
 static inline bool rdn_lane_sync(struct redan_lane *l) {

@@ -208,9 +208,9 @@ REDAN_API void redan_lane_idle(redan_lane *);
 REDAN_API int redan_route(redan_engine *, uint32_t event, const void *data,
                           uint32_t *ret_lane, int64_t *ret_now_ns);
 
-/* A value handed out: emitted fields. Texts are not NUL-terminated. */
+/* A value handed out: emitted fields. And handed in: keys and columns of host tables. Texts are not NUL-terminated. */
 enum { REDAN_T_BOOL = 1, REDAN_T_INT, REDAN_T_FLOAT, REDAN_T_DEC, REDAN_T_TIME, REDAN_T_DUR,
-       REDAN_T_DATE, REDAN_T_TEXT, REDAN_T_INTS, REDAN_T_FLOATS };
+       REDAN_T_DATE, REDAN_T_TEXT, REDAN_T_INTS, REDAN_T_FLOATS, REDAN_T_SYM /* .i: what redan_sym gave; handed in only */ };
 typedef struct redan_value {
   uint8_t  type, scale;                               /* REDAN_T_*; decimals of a dec, 0 ... 18 */
   uint16_t rows;                                      /* of a matrix, row major; 0: scalar or vector */
@@ -249,6 +249,23 @@ typedef struct redan_verdict {
   const redan_emit *emits;
   uint64_t generation, journal_seq;                   /* journal_seq 0: no journal open */
 } redan_verdict;
+
+/* Host tables (`table ... from host`): what the application knows and rules read, such as positions, limits, reference data.
+ * redan_table gives a name its number, for the engine's life; the rules that declare it may come later. FULL after 256. [setup]
+ *
+ * redan_row_put sets the row of a key, replacing one that is there, on this lane alone: with several lanes, do it on each. It holds
+ * from the lane's next event on, whole; rows survive a swap to rules that declare the table alike (LANGUAGE.md chapter 13), else the
+ * table is empty afterwards. Keys and values are in declared order, all columns; a sym is REDAN_T_SYM, an enum its member's text or
+ * its index as REDAN_T_INT, a decimal any scale that loses nothing. Texts are copied. redan_row_erase deletes a row, if there is one;
+ * redan_row_count says how many there are.
+ * Nothing changes on failure: INVAL for an unknown number or a value that its type cannot hold, LAYOUT for another number or other
+ * types of keys or columns than declared, NOSUP when the active rules have no such host table, FULL for a new row beyond the table's
+ * capacity, whose memory is reserved with the rules. [hot] */
+REDAN_API int redan_table(redan_engine *, const char *name, uint32_t *ret_table, redan_error *);
+REDAN_API int redan_row_put(redan_lane *, uint32_t table, const redan_value *keys, uint32_t nkeys,
+                            const redan_value *values, uint32_t nvalues);
+REDAN_API int redan_row_erase(redan_lane *, uint32_t table, const redan_value *keys, uint32_t nkeys);
+REDAN_API int redan_row_count(redan_lane *, uint32_t table, uint32_t *ret);
 
 /* Evaluate the active rules against one event row. [hot] unless the ruleset declares a plugin or a
  * kernel; then the lane may wait up to the sum of their deadlines. Returns REDAN_OK, or INVAL for an
