@@ -138,15 +138,28 @@ static size_t first_fit(const struct rdn_code_arena *a, size_t units) {
     return SIZE_MAX;
 }
 
+/* The writing view of a large piece has pages only while it is written, all of them got and let go of in one call each; they stay in
+ * memory. A small piece's stay in the view: a lane at work would notice the call. */
+enum { LARGE = 64 << 10 };
+static void begin_writing(uint8_t *w, size_t bytes) {
+    if (bytes > LARGE)
+        madvise(w, bytes, MADV_POPULATE_WRITE);          /* a wish: an older kernel faults them in one by one */
+}
+static void end_writing(uint8_t *w, size_t bytes) {
+    if (bytes > LARGE)
+        madvise(w, bytes, MADV_DONTNEED);
+}
+
 static int put_locked(struct rdn_code_arena *a, const void *code, size_t bytes, struct rdn_code *ret, redan_error *reterr) {
     size_t units = (bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT, at = first_fit(a, units);
     if (at == SIZE_MAX)
         return rdn_fail(reterr, FULL, "R2103", "code arena full: %.1f of %zu MiB in %zu pieces", (double)a->used / (1 << 20), a->bytes >> 20, a->pieces);
     uint8_t *w = a->rw + at * RDN_CODE_UNIT;
     bool reused = memchr(a->dirty + at, 1, units) != NULL;
+    begin_writing(w, units * RDN_CODE_UNIT);
     memcpy(w, code, bytes);
-    madvise(w, (bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT * RDN_CODE_UNIT, MADV_DONTNEED);   /* shared pages: only this view lets go of them */
     memset(w + bytes, RDN_CODE_TRAP, units * RDN_CODE_UNIT - bytes);
+    end_writing(w, units * RDN_CODE_UNIT);
     memset(a->taken + at, 1, units);
     memset(a->dirty + at, 1, units);
     a->used += units * RDN_CODE_UNIT;
@@ -174,7 +187,9 @@ void rdn_code_drop(struct rdn_code_arena *a, struct rdn_code *c) {
     if (c->rx && rdn_code_arena_alive(a)) {
         size_t at = (size_t)(c->rx - a->rx) / RDN_CODE_UNIT, units = (c->bytes + RDN_CODE_UNIT - 1) / RDN_CODE_UNIT;
         pthread_mutex_lock(&a->lock);
+        begin_writing(a->rw + at * RDN_CODE_UNIT, units * RDN_CODE_UNIT);
         memset(a->rw + at * RDN_CODE_UNIT, RDN_CODE_TRAP, units * RDN_CODE_UNIT);
+        end_writing(a->rw + at * RDN_CODE_UNIT, units * RDN_CODE_UNIT);
         memset(a->taken + at, 0, units);
         a->used -= units * RDN_CODE_UNIT;
         a->pieces--;
