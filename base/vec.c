@@ -9,11 +9,16 @@
 /* Elements of this many bytes mostly stand alone: the actions of a rule, say. */
 enum { FEW = 64 };
 
-void *rdn_vec_room(struct rdn_arena *a, void *v, uint32_t n, uint32_t want, size_t size) {
-    char *p = rdn_arena_raw(a, size * want);
+void *rdn_vec_raw(struct rdn_arena *a, void *v, uint32_t n, uint32_t want, size_t size) {
+    void *p = rdn_arena_raw(a, size * want);
     assert(p);                                         /* the arena has .oom (vec.h) */
     if (n)
         memcpy(p, v, size * n);
+    return p;
+}
+
+void *rdn_vec_room(struct rdn_arena *a, void *v, uint32_t n, uint32_t want, size_t size) {
+    char *p = rdn_vec_raw(a, v, n, want, size);
     if (want > n)
         memset(p + size * n, 0, size * (want - n));
     return p;

@@ -11,12 +11,16 @@
 #include "base/mem.h"
 
 #define RDN_VEC(T) struct { T *v; uint32_t n, cap; }
+void *rdn_vec_raw(struct rdn_arena *, void *v, uint32_t n, uint32_t want, size_t size);
 void *rdn_vec_room(struct rdn_arena *, void *v, uint32_t n, uint32_t want, size_t size);
 void *rdn_vec_grow(struct rdn_arena *, void *v, uint32_t n, uint32_t *cap, size_t size);
 void rdn_vec_sort(void *v, uint32_t n, size_t size, int (*order)(const void *, const void *));
 /* Room for n elements, so that a growing array leaves nothing behind. */
 #define rdn_reserve(arena, vec, many)                                                                \
     ((vec)->cap < (many) ? ((vec)->v = rdn_vec_room((arena), (vec)->v, (vec)->n, (many), sizeof *(vec)->v), (vec)->cap = (many)) : 0)
+/* The same for an array whose new elements are all written whole: its room holds anything. */
+#define rdn_reserve_raw(arena, vec, many)                                                            \
+    ((vec)->cap < (many) ? ((vec)->v = rdn_vec_raw((arena), (vec)->v, (vec)->n, (many), sizeof *(vec)->v), (vec)->cap = (many)) : 0)
 /* Moves the array to an arena, exactly as long as it is. */
 #define rdn_settle(arena, vec) \
     ((vec)->v = rdn_vec_room((arena), (vec)->v, (vec)->n, (vec)->n, sizeof *(vec)->v), (vec)->cap = (vec)->n)

@@ -7,16 +7,21 @@
 #include "ir/ir.h"
 #include <string.h>
 
-static const struct { const char *text; uint8_t arity; } ops[RDN_OP_COUNT] = {
 #define N RDN_NARY
-#define OP(name, text, arity, cls, doc) [RDN_OP_##name] = { text, arity },
+#define OP(name, text, arity, cls, doc) [RDN_OP_##name] = arity,
+const uint8_t rdn_op_arities[RDN_OP_COUNT] = {
 #include "ir/ops.def"
+};
 #undef OP
 #undef N
-};
-
-unsigned rdn_op_arity(enum rdn_op op) { return ops[op].arity; }
-const char *rdn_op_text(enum rdn_op op) { return ops[op].text; }
+const char *rdn_op_text(enum rdn_op op) {
+#define OP(name, text, arity, cls, doc) [RDN_OP_##name] = text,
+    static const char *const texts[RDN_OP_COUNT] = {
+#include "ir/ops.def"
+    };
+#undef OP
+    return texts[op];
+}
 
 const char *rdn_cause_text(enum rdn_cause cause) {
     switch (cause) {
@@ -160,19 +165,6 @@ rdn_id rdn_ir_node_n(struct rdn_ir *ir, enum rdn_op op, enum rdn_cell_type type,
     for (uint32_t i = 0; i < nargs; i++)
         rdn_push_val(ir->work, &ir->args, args[i]);
     return rdn_ir_node(ir, op, type, scale, ltype, first, nargs, c, aux, span, flags);
-}
-
-const rdn_id *rdn_node_args(const struct rdn_ir *ir, const struct rdn_node *n, rdn_id buf[3], uint32_t *ret_n) {
-    unsigned arity = ops[n->op].arity;
-    if (arity == RDN_NARY) {
-        *ret_n = n->b;
-        return ir->args.v + n->a;
-    }
-    buf[0] = n->a;
-    buf[1] = n->b;
-    buf[2] = n->c;
-    *ret_n = arity == 3 && n->op == RDN_OP_ELEM && n->c == RDN_NO_NODE ? 2 : arity;
-    return buf;
 }
 
 void rdn_ir_linecol(const struct rdn_ir *ir, uint32_t span, uint32_t *line, uint32_t *col) {

@@ -253,10 +253,22 @@ static inline rdn_id rdn_ir_leaf(const struct rdn_ir *ir, rdn_id id) {
     }
 }
 static inline const struct rdn_type *rdn_ir_ltype(const struct rdn_ir *ir, rdn_id id) { return rdn_type_at(ir->types, ir->ltypes.v[id]); }
-/* Operands of any node as a list. `buf` holds up to three. */
-const rdn_id *rdn_node_args(const struct rdn_ir *, const struct rdn_node *, rdn_id buf[3], uint32_t *ret_n);
-unsigned rdn_op_arity(enum rdn_op);                      /* 0..3, RDN_NARY */
 #define RDN_NARY 255u
+extern const uint8_t rdn_op_arities[RDN_OP_COUNT];
+static inline unsigned rdn_op_arity(enum rdn_op op) { return rdn_op_arities[op]; }     /* 0..3, RDN_NARY */
+/* Operands of any node as a list. `buf` holds up to three. */
+static inline const rdn_id *rdn_node_args(const struct rdn_ir *ir, const struct rdn_node *n, rdn_id buf[3], uint32_t *ret_n) {
+    unsigned arity = rdn_op_arities[n->op];
+    if (arity == RDN_NARY) {
+        *ret_n = n->b;
+        return ir->args.v + n->a;
+    }
+    buf[0] = n->a;
+    buf[1] = n->b;
+    buf[2] = n->c;
+    *ret_n = arity == 3 && n->op == RDN_OP_ELEM && n->c == RDN_NO_NODE ? 2 : arity;
+    return buf;
+}
 const char *rdn_op_text(enum rdn_op);
 void rdn_ir_linecol(const struct rdn_ir *, uint32_t span, uint32_t *line, uint32_t *col);   /* start of a span, from 1 */
 

@@ -3,6 +3,7 @@
  *
  * Layout in the buffer: constants, growing down to .low; then the functions, 64-byte aligned: hot part, ret, stubs. A conditional
  * jump reaches 1 MiB, so a function longer than ISLAND has stubs between its conditions, too. */
+#include <string.h>
 #include "jit/a64_gen.h"
 #include "jit/faults.h"
 
@@ -279,6 +280,7 @@ bool a64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     for (uint32_t i = 0; i < n; i++)
         ret->groups[i] = emit_function(g, &pl->groups.v[i], RDN_LEVELS, i);
     ret->low = g->pool_low & ~63u;
+    memset(buf + ret->low, 0, g->pool_low - ret->low);
     ret->end = a_pos(&g->b);
     ret->marks = g->marks;
     return !g->b.full;

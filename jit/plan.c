@@ -517,7 +517,7 @@ static void settle(struct rdn_plan *pl) {
     rdn_settle(a, &pl->indexes), rdn_settle(a, &pl->ladders), rdn_settle(a, &pl->pures), rdn_settle(a, &pl->scores);
 }
 
-struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *ir, uint32_t event,
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, struct rdn_copy *c, const struct rdn_ir *ir, uint32_t event,
                                 const struct rdn_plan_options *opt) {
     struct rdn_plan *pl = rdn_new(arena, struct rdn_plan);
     pl->arena = arena;
@@ -527,7 +527,7 @@ struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, 
     pl->nrules = ir->events[event].nrules;
     pl->words = (pl->nrules + 63) / 64;
     pl->rules = rdn_new_n(arena, struct rdn_prule, pl->nrules + 1);
-    struct rdn_copy *c = rdn_copy_new(pl, tmp);
+    rdn_copy_begin(c, pl);
     plan_rules(pl, c, opt);
     rdn_plan_windows(pl, c);
     for (uint32_t i = 0; i < pl->nrules; i++)

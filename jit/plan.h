@@ -208,12 +208,15 @@ static inline uint32_t rdn_block_bytes(const struct rdn_plan *p) { return (rdn_b
  * their bits are 0; NULL: none. sampled: events of the type to learn pass rates from, NULL: none. */
 struct rdn_plan_options { enum rdn_technique force; bool no_late; const uint64_t *without; const struct rdn_sampled *sampled; };
 static inline bool rdn_plan_without(const struct rdn_plan_options *o, uint32_t rule) { return o->without && (o->without[rule / 64] >> rule % 64 & 1); }
+/* What the plans of a rule set's event types are made with, one after the other; it lives in `tmp`. */
+struct rdn_copy;                                         /* hash table and memo of the canonical copy */
+struct rdn_copy *rdn_copy_new(const struct rdn_ir *, struct rdn_arena *tmp);
 /* Plans one event type. The plan lives in `arena`; `tmp` holds what only planning needs. Both have .oom set. Nothing fails: what
  * does not fit is left to interp. */
-struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, const struct rdn_ir *, uint32_t event, const struct rdn_plan_options *);
+struct rdn_plan *rdn_plan_event(struct rdn_arena *arena, struct rdn_arena *tmp, struct rdn_copy *, const struct rdn_ir *, uint32_t event,
+                                const struct rdn_plan_options *);
 /* ---- between the files of the planner ---- */
-struct rdn_copy;                                         /* hash table and memo of the canonical copy */
-struct rdn_copy *rdn_copy_new(struct rdn_plan *, struct rdn_arena *tmp);
+void rdn_copy_begin(struct rdn_copy *, struct rdn_plan *);
 rdn_pid rdn_copy_node(struct rdn_copy *, rdn_id);        /* shared, canonical */
 rdn_pid rdn_copy_not(struct rdn_copy *, rdn_pid);
 rdn_pid rdn_copy_all(struct rdn_copy *, const rdn_pid *, uint32_t n);     /* all of them hold; none: true */
@@ -229,7 +232,15 @@ struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *, rdn_pid);   /* o
 void rdn_plan_give_up(struct rdn_plan *, const struct rdn_pcond *);
 /* Conjuncts of a rule: its operands when it is an `and` computed in place, else itself. */
 const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *, const rdn_pid *root, uint32_t *ret_n);
-const rdn_pid *rdn_pargs(const struct rdn_plan *, const struct rdn_pnode *, uint32_t *ret_n);
+static inline const rdn_pid *rdn_pargs(const struct rdn_plan *pl, const struct rdn_pnode *n, uint32_t *ret_n) {
+    unsigned arity = n->op == RDN_OP_AND || n->op == RDN_OP_OR ? RDN_NARY : rdn_op_arities[n->op];
+    if (arity == RDN_NARY) {
+        *ret_n = n->b;
+        return pl->args.v + n->a;
+    }
+    *ret_n = arity == 3 && !n->c ? 2 : arity;            /* ELEM of a vector has two */
+    return &n->a;
+}
 static inline bool rdn_pnode_leaf(const struct rdn_pnode *n) {
     return n->op == RDN_OP_CONST || n->op == RDN_OP_FIELD || n->op == RDN_OP_PARAM || n->op == RDN_OP_NOW || n->op == RDN_OP_TS;
 }

@@ -8,13 +8,16 @@
 #include "base/hash.h"
 
 struct rdn_copy {
-    struct rdn_plan *pl;
-    struct rdn_arena *tmp;                               /* gone when the plan is made */
-    rdn_pid *memo;                                       /* by IR node */
-    uint8_t *constant;                                   /* by IR node: no source but constants below */
-    uint32_t *table, cap;                                /* open addressing over plan->nodes */
+    const struct rdn_ir *ir;
+    struct rdn_plan *pl;                                 /* of the event in work */
+    struct rdn_arena *tmp;                               /* gone when the plans are made */
+    struct { rdn_pid pid; uint32_t stamp; } *memo;       /* by IR node: its copy, when the stamp is this event's */
+    uint32_t stamp;
+    uint8_t *constant;                                   /* by IR node: no source but constants below: CONSTANT, VARIES, 0: not asked yet */
+    uint32_t *table, cap, room;                          /* open addressing over plan->nodes */
     char *scratch;
 };
+enum { CONSTANT = 1, VARIES = 2 };
 enum { FOLD_SCRATCH = 16384 };
 
 static struct rdn_pnode *at(struct rdn_copy *c, rdn_pid p) { return &c->pl->nodes.v[p]; }
@@ -29,18 +32,7 @@ static double f64_of(const struct rdn_pnode *n) {
     return d;
 }
 
-const rdn_pid *rdn_pargs(const struct rdn_plan *pl, const struct rdn_pnode *n, uint32_t *ret_n) {
-    unsigned arity = n->op == RDN_OP_AND || n->op == RDN_OP_OR ? RDN_NARY : rdn_op_arity(n->op);
-    if (arity == RDN_NARY) {
-        *ret_n = n->b;
-        return pl->args.v + n->a;
-    }
-    *ret_n = arity == 3 && !n->c ? 2 : arity;            /* ELEM of a vector has two */
-    return &n->a;
-}
-
-static void mark_constants(struct rdn_copy *c) {
-    const struct rdn_ir *ir = c->pl->ir;
+static bool is_constant(struct rdn_copy *c, rdn_id id) {
     static const uint8_t is_src[RDN_OP_COUNT] = {
 #define SRC 1
 #define LAZY 0
@@ -54,38 +46,43 @@ static void mark_constants(struct rdn_copy *c) {
 #undef LAZY
 #undef PURE
     };
-    for (rdn_id id = 1; id < ir->nodes.n; id++) {
-        const struct rdn_node *n = &ir->nodes.v[id];
-        rdn_id buf[3];
-        uint32_t k;
-        const rdn_id *args = rdn_node_args(ir, n, buf, &k);
-        bool all = !is_src[n->op] || n->op == RDN_OP_CONST;
-        all = all && n->op != RDN_OP_NORMAL && n->op != RDN_OP_UNIFORM && n->op != RDN_OP_SYMFIND;   /* symbols arrive later */
-        for (uint32_t i = 0; all && i < k; i++)
-            all = c->constant[args[i]];
-        c->constant[id] = all;
-    }
+    if (c->constant[id])
+        return c->constant[id] == CONSTANT;
+    const struct rdn_node *n = &c->ir->nodes.v[id];
+    rdn_id buf[3];
+    uint32_t k;
+    const rdn_id *args = rdn_node_args(c->ir, n, buf, &k);
+    bool all = !is_src[n->op] || n->op == RDN_OP_CONST;
+    all = all && n->op != RDN_OP_NORMAL && n->op != RDN_OP_UNIFORM && n->op != RDN_OP_SYMFIND;   /* symbols arrive later */
+    for (uint32_t i = 0; all && i < k; i++)
+        all = is_constant(c, args[i]);
+    c->constant[id] = all ? CONSTANT : VARIES;
+    return all;
 }
 
-struct rdn_copy *rdn_copy_new(struct rdn_plan *pl, struct rdn_arena *tmp) {
+struct rdn_copy *rdn_copy_new(const struct rdn_ir *ir, struct rdn_arena *tmp) {
     struct rdn_copy *c = rdn_new(tmp, struct rdn_copy);
-    uint32_t n = pl->ir->nodes.n;
-    c->pl = pl;
+    c->ir = ir;
     c->tmp = tmp;
-    c->memo = rdn_new_n(tmp, rdn_pid, n);
-    c->constant = rdn_new_n(tmp, uint8_t, n);
-    /* As many nodes as this event's rules have in the rule set: copying adds a few and shares many. */
-    uint32_t share = (uint32_t)((uint64_t)n * (pl->nrules + 1) / (pl->ir->nrules + 1)) + 32;
-    rdn_reserve(pl->grow, &pl->nodes, share);
-    rdn_reserve(pl->grow, &pl->args, share);
+    c->memo = rdn_arena_alloc(tmp, (size_t)ir->nodes.n * sizeof *c->memo);
+    c->constant = rdn_new_n(tmp, uint8_t, ir->nodes.n);
+    c->scratch = rdn_arena_raw(tmp, FOLD_SCRATCH);
+    return c;
+}
+void rdn_copy_begin(struct rdn_copy *c, struct rdn_plan *pl) {
+    /* Half as many nodes as this event's rules have in the rule set: uses are none, and many are shared. */
+    uint32_t share = (uint32_t)((uint64_t)c->ir->nodes.n * (pl->nrules + 1) / (c->ir->nrules + 1)) / 2 + 32;
+    c->pl = pl;
+    c->stamp++;
+    rdn_reserve_raw(pl->grow, &pl->nodes, share);
+    rdn_reserve_raw(pl->grow, &pl->args, share / 2);
     for (c->cap = 64; c->cap < 2 * share; c->cap *= 2)
         ;
-    c->table = rdn_new_n(tmp, uint32_t, c->cap);
-    c->scratch = rdn_arena_alloc(tmp, FOLD_SCRATCH);
-    if (!pl->nodes.n)
-        rdn_push(pl->grow, &pl->nodes);
-    mark_constants(c);
-    return c;
+    if (c->cap <= c->room)
+        memset(c->table, 0, c->cap * sizeof *c->table);
+    else
+        c->table = rdn_new_n(c->tmp, uint32_t, c->room = c->cap);
+    rdn_push_val(pl->grow, &pl->nodes, (struct rdn_pnode){0});
 }
 
 /* ---- hash consing ---- */
@@ -123,7 +120,7 @@ static void grow_table(struct rdn_copy *c) {
             t[k] = c->table[i];
         }
     c->table = t;
-    c->cap = cap;
+    c->cap = c->room = cap;
 }
 /* The node equal to n, or n as a new one. `src` and flags of the first stay. */
 static rdn_pid intern(struct rdn_copy *c, const struct rdn_pnode *n) {
@@ -138,13 +135,12 @@ static rdn_pid intern(struct rdn_copy *c, const struct rdn_pnode *n) {
                 old->src = n->src;
             return c->table[k];
         }
-    *rdn_push(pl->grow, &pl->nodes) = *n;
-    at(c, pl->nodes.n - 1)->dep = RDN_NO_DEP;
+    rdn_push_val(pl->grow, &pl->nodes, *n);
     return c->table[k] = pl->nodes.n - 1;
 }
 
 static struct rdn_pnode blank(unsigned op, unsigned type, unsigned scale, uint32_t src) {
-    return (struct rdn_pnode){.op = (uint8_t)op, .type = flat_type(type), .scale = (uint8_t)scale, .src = src, .lo = INT64_MIN, .hi = INT64_MAX};
+    return (struct rdn_pnode){.op = (uint8_t)op, .type = flat_type(type), .scale = (uint8_t)scale, .src = src, .dep = RDN_NO_DEP, .lo = INT64_MIN, .hi = INT64_MAX};
 }
 static rdn_pid with_args(struct rdn_copy *c, struct rdn_pnode *n, const rdn_pid *args, uint32_t k) {
     struct rdn_plan *pl = c->pl;
@@ -626,7 +622,7 @@ static rdn_pid copy_new(struct rdn_copy *c, rdn_id id) {
         return rdn_copy_node(c, n->a);
     if (n->op == RDN_OP_INLINE)
         return rdn_copy_node(c, ir->args.v[n->a + n->b - 1]);
-    if (c->constant[id] || n->op == RDN_OP_CONST)
+    if (n->op == RDN_OP_CONST || is_constant(c, id))
         return const_node(c, id);
     switch (n->op) {
     case RDN_OP_FIELD: case RDN_OP_PARAM: case RDN_OP_NOW: case RDN_OP_TS:
@@ -664,7 +660,10 @@ static rdn_pid copy_new(struct rdn_copy *c, rdn_id id) {
 }
 
 rdn_pid rdn_copy_node(struct rdn_copy *c, rdn_id id) {
-    if (!c->memo[id])
-        c->memo[id] = copy_new(c, id);
-    return c->memo[id];
+    if (c->memo[id].stamp != c->stamp) {
+        rdn_pid p = copy_new(c, id);
+        c->memo[id].pid = p;
+        c->memo[id].stamp = c->stamp;
+    }
+    return c->memo[id].pid;
 }

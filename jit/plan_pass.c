@@ -67,6 +67,7 @@ static double number_of(const struct rdn_pnode *n, int64_t v) {
     memcpy(&d, &v, 8);
     return n->type == RDN_TY_F64 ? d : (double)v;
 }
+static bool is_number(const struct rdn_pnode *n) { return n->op == RDN_OP_CONST && (n->flags & RDN_P_NATIVE); }
 static double param_of(const struct rdn_passes *s, const struct rdn_pnode *n) {
     const struct rdn_cell *c = &s->c->pl->ir->params[n->aux].val;
     return n->type == RDN_TY_F64 ? c->f : n->type == RDN_TY_D64 ? (double)c->d : (double)c->i;
@@ -172,15 +173,57 @@ static const double *column(struct rdn_passes *s, rdn_pid p, double *to, unsigne
 }
 
 /* ---- clauses ---- */
-/* How many of the first `n` events the clause holds for; -1: the rows do not tell. */
+/* How many of n pairs compare so: x with y, or with the one value at y. In vectors, of which true is -1: gcc makes none of a sum of bools. */
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+typedef int64_t two_masks __attribute__((vector_size(16)));
+#define COUNT(name, op)                                                                 \
+    static int name(const double *x, const double *y, bool one, uint32_t n) {           \
+        two_masks sum = {0}, more = {0};                                                \
+        two k = {*y, *y};                                                               \
+        uint32_t i = 0;                                                                 \
+        for (; one && i + 4 <= n; i += 4) {                                             \
+            sum -= *(const two *)(x + i) op k;                                          \
+            more -= *(const two *)(x + i + 2) op k;                                     \
+        }                                                                               \
+        for (; i + 2 <= n && !one; i += 2)                                              \
+            sum -= *(const two *)(x + i) op *(const two *)(y + i);                      \
+        sum += more;                                                                    \
+        for (; i < n; i++)                                                              \
+            sum[0] += x[i] op y[one ? 0 : i];                                           \
+        return (int)(sum[0] + sum[1]);                                                  \
+    }
+COUNT(count_eq, ==)
+COUNT(count_ne, !=)
+COUNT(count_lt, <)
+COUNT(count_le, <=)
+COUNT(count_gt, >)
+COUNT(count_ge, >=)
+typedef int count_fn(const double *x, const double *y, bool one, uint32_t n);
+/* A comparison is counted at once. -1: it is none; -2: the rows do not tell. */
+static int compared(struct rdn_passes *s, const struct rdn_pnode *n) {
+    static count_fn *const as_it_is[] = {count_eq, count_ne, count_lt, count_le}, *const turned[] = {count_eq, count_ne, count_gt, count_ge};
+    double a[RDN_SAMPLE_MAX], b[RDN_SAMPLE_MAX];
+    unsigned op = n->op - (unsigned)RDN_OP_EQ;
+    if (op > RDN_OP_LE - RDN_OP_EQ || (n->flags & (RDN_P_SLOT | RDN_P_SHARED)) || !(n->flags & RDN_P_NATIVE))
+        return -1;
+    const struct rdn_pnode *l = rdn_pnode_at(s->c->pl, n->a), *r = rdn_pnode_at(s->c->pl, n->b);
+    bool turn = is_number(l), one = turn || is_number(r);
+    const double *x = column(s, turn ? n->b : n->a, a, 1), *y = b;
+    if (one)
+        b[0] = turn ? number_of(l, l->lo) : number_of(r, r->lo);
+    else
+        y = x ? column(s, n->b, b, 1) : NULL;
+    return x && y ? (turn ? turned : as_it_is)[op](x, y, one, s->n) : -2;
+}
+/* How many of the first `n` events the clause holds for; below 0: the rows do not tell. */
 static int holds(struct rdn_passes *s, rdn_pid p, uint32_t n) {
     double own[RDN_SAMPLE_MAX];
     s->n = n;
+    int yes = compared(s, rdn_pnode_at(s->c->pl, p));
+    if (yes != -1)
+        return yes;
     const double *x = column(s, p, own, 0);
-    int yes = 0;
-    for (uint32_t i = 0; x && i < n; i++)
-        yes += x[i] != 0;
-    return x ? yes : -1;
+    return x ? count_ne(x, &(double){0}, true, n) : -1;
 }
 static bool sampled(struct rdn_passes *s, rdn_pid p, double expected, double *ret) {
     uint32_t n = s->of->n < FEW ? s->of->n : FEW;
@@ -202,12 +245,13 @@ void rdn_plan_passes(struct rdn_choice *c, const struct rdn_sampled *of) {
     struct rdn_passes *s = c->passes = rdn_new(c->tmp, struct rdn_passes);
     *s = (struct rdn_passes){.c = c, .of = of, .column = rdn_new_n(c->tmp, double *, n), .many = rdn_new_n(c->tmp, uint8_t, n)};
 }
+/* What one expects of an `or` is asked of its operands only where the rows do not tell. */
 double rdn_plan_pass(struct rdn_choice *c, rdn_pid p) {
-    double known;
+    double v;
     if (c->pass[p] >= 0)
         return c->pass[p];
-    double v = prior(c, p);
-    if (c->passes && sampled(c->passes, p, v, &known))
-        v = known;
+    bool is_or = rdn_pnode_at(c->pl, p)->op == RDN_OP_OR;
+    if (!c->passes || !sampled(c->passes, p, is_or ? k_prior_other : prior(c, p), &v))
+        v = prior(c, p);
     return c->pass[p] = (float)v;
 }

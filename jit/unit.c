@@ -45,13 +45,14 @@ struct given { const struct rdn_sampled *sampled; const uint64_t *const *without
 static void plan_all(struct rdn_unit *u, const struct given *given, struct rdn_arena *tmp) {
     const struct rdn_ir *ir = u->ir;
     struct rdn_plan_options opt = {.force = forced(), .no_late = !u->emitter};
+    struct rdn_copy *copy = rdn_copy_new(ir, tmp);
     u->events = rdn_new_n(&u->arena, struct rdn_unit_event, ir->nevents + 1);
     for (uint32_t e = 0; e < ir->nevents; e++) {
         struct rdn_unit_event *ev = &u->events[e];
         if (given->without && !(opt.without = given->without[e]))
             continue;
         opt.sampled = given->sampled ? &given->sampled[e] : NULL;
-        ev->plan = rdn_plan_event(&u->arena, tmp, ir, e, &opt);
+        ev->plan = rdn_plan_event(&u->arena, tmp, copy, ir, e, &opt);
         ev->window = rdn_new_n(&u->arena, const struct rdn_winplan *, ir->nwindows + 1);
         for (uint32_t i = 0; i < ev->plan->windows.n; i++)
             ev->window[ev->plan->windows.v[i].window] = &ev->plan->windows.v[i];
@@ -72,12 +73,21 @@ static int emit_event(struct rdn_unit *u, uint32_t e, struct rdn_arena *tmp, str
             const char *rule = pl->nrules ? u->ir->rules[u->ir->events[e].rules[pl->nrules - 1]].name : "?";
             return rdn_fail(reterr, FULL, "R2104", "unit over %zu MiB at rule %s", rdn_unit_most >> 20, rule);
         }
-        p->buf = rdn_arena_alloc(tmp, p->cap);
+        p->buf = rdn_arena_raw(tmp, p->cap);
         if (u->emitter->event(tmp, pl, p->buf, p->cap, &p->code))
             return 0;
     }
 }
 
+/* Of whole words. */
+static uint64_t sum_of(const uint8_t *p, size_t n) {
+    uint64_t h = RDN_FNV64_INIT, w;
+    for (size_t i = 0; i < n; i += sizeof w) {
+        memcpy(&w, p + i, sizeof w);
+        h = (h ^ w ^ h >> 32) * 0x9fb21c651e98df25u;
+    }
+    return h;
+}
 static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, redan_error *reterr) {
     size_t n = sizeof(struct rdn_unit_head);
     for (uint32_t e = 0; e < u->ir->nevents; e++)
@@ -88,13 +98,15 @@ static int join(struct rdn_unit *u, struct rdn_arena *tmp, struct piece *ps, red
                 return rdn_fail(reterr, FULL, "R2104", "unit of %.1f MiB over %zu MiB at event %s", (double)n / (1 << 20), rdn_unit_most >> 20,
                                 u->ir->events[e].name);
         }
-    uint8_t *all = rdn_arena_alloc(tmp, n);
-    memset(all, RDN_CODE_TRAP, n);
+    uint8_t *all = rdn_arena_raw(tmp, n);
     for (uint32_t e = 0; e < u->ir->nevents; e++)
-        if (ps[e].buf)
-            memcpy(all + ps[e].at, ps[e].buf + ps[e].code.low, ps[e].code.end - ps[e].code.low);
+        if (ps[e].buf) {
+            uint32_t bytes = ps[e].code.end - ps[e].code.low;
+            memcpy(all + ps[e].at, ps[e].buf + ps[e].code.low, bytes);
+            memset(all + ps[e].at + bytes, RDN_CODE_TRAP, -bytes & 63u);
+        }
     struct rdn_unit_head h = {.magic = RDN_UNIT_MAGIC, .bytes = n, .events = u->ir->nevents};
-    h.hash = rdn_fnv64(all + sizeof h, n - sizeof h);
+    h.hash = sum_of(all + sizeof h, n - sizeof h);
     memcpy(all, &h, sizeof h);
     int rc = rdn_jit_put(u->jit, u->code_arena, all, n, &u->code, reterr);
     if (!rc && !u->is_rest)

@@ -3,6 +3,7 @@
  *
  * Layout in the buffer: constants, growing down to .low; the two sign masks; then the functions, 64-byte aligned: hot part, ret,
  * stubs, int3. One pass; a function is emitted again with more scratch registers when some rule ran out of them. */
+#include <string.h>
 #include "jit/steps.h"
 #include "jit/x64_gen.h"
 
@@ -417,6 +418,7 @@ bool x64_event(struct rdn_arena *arena, struct rdn_plan *pl, uint8_t *buf, size_
     for (uint32_t i = 0; i < pl->groups.n; i++)
         ret->groups[i] = emit_group(g, i);
     ret->low = g->pool_low & ~63u;
+    memset(buf + ret->low, 0, g->pool_low - ret->low);
     ret->end = x_pos(&g->b);
     ret->marks = g->marks;
     return !g->b.full;

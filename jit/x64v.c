@@ -46,7 +46,7 @@ static int emit(struct event_code *e, struct rdn_arena *arena, struct rdn_arena 
     for (size_t cap = 8192 + (size_t)pl->nodes.n * 96 + (size_t)pl->nrules * 64; !done; cap *= 2) {
         if (cap > 4 * rdn_unit_most)
             return rdn_fail(reterr, FULL, "R2104", "vector code over %zu MiB at event %s", rdn_unit_most >> 20, pl->ir->events[pl->event].name);
-        p->buf = rdn_arena_alloc(tmp, cap);
+        p->buf = rdn_arena_raw(tmp, cap);
         memset(e->mask, 0, 8 * (size_t)pl->words);
         done = xv_event(tmp, pl, want_zmm(), p->buf, cap, e->mask, &p->gen, &p->code);
     }
@@ -94,7 +94,7 @@ static int publish(struct xv_unit *u, struct rdn_arena *tmp, struct piece *ps, u
         }
     if (bytes > rdn_unit_most)
         return rdn_fail(reterr, FULL, "R2104", "vector code of %.1f MiB over %zu MiB", (double)bytes / (1 << 20), rdn_unit_most >> 20);
-    uint8_t *all = rdn_arena_alloc(tmp, bytes);
+    uint8_t *all = rdn_arena_raw(tmp, bytes);
     memset(all, 0xcc, bytes);
     for (uint32_t e = 0; e < n; e++)
         if (ps[e].code.rows)

@@ -396,6 +396,7 @@ bool xv_event(struct rdn_arena *arena, struct rdn_plan *pl, bool zmm, uint8_t *b
     emit_functions(g, mask, ret);
     ret->rows = xv_emit_rows(g);
     ret->low = g->pool_low & ~63u;
+    memset(buf + ret->low, 0, g->pool_low - ret->low);
     ret->end = x_pos(&g->b);
     ret->block_bytes = g->spill_at + 64 * g->most_spills;
     return !g->b.full;
