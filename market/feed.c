@@ -176,17 +176,21 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
     return 0;
 }
 
-int redan_feed_instrument(redan_feed *f, const redan_instrument *d, uint32_t *ret_id, redan_error *reterr) {
-    struct rdn_instrument in = { .lot_nano = 1000000000, .number = d->number };
+int rdn_feed_units(const redan_instrument *d, int64_t *ret_tick_nano, int64_t *ret_lot_nano, redan_error *reterr) {
+    *ret_lot_nano = 1000000000;
     if (d->size != sizeof *d)
         return rdn_fail(reterr, INVAL, "", "instrument of %u bytes, expected %zu", d->size, sizeof *d);
     if (!d->symbol || !d->symbol[0] || strlen(d->symbol) > RDN_SYMBOL_MAX)
         return rdn_fail(reterr, INVAL, "", "a symbol has 1 to %d bytes", RDN_SYMBOL_MAX);
     if (!d->tick)
         return rdn_fail(reterr, INVAL, "R8230", "instrument '%s' has no tick: add 'tick: \"0.25\"'", d->symbol);
-    int rc = read_unit("tick", d->tick, &in.tick_nano, reterr);
-    if (rc == 0 && d->lot)
-        rc = read_unit("lot", d->lot, &in.lot_nano, reterr);
+    int rc = read_unit("tick", d->tick, ret_tick_nano, reterr);
+    return rc == 0 && d->lot ? read_unit("lot", d->lot, ret_lot_nano, reterr) : rc;
+}
+
+int redan_feed_instrument(redan_feed *f, const redan_instrument *d, uint32_t *ret_id, redan_error *reterr) {
+    struct rdn_instrument in = { .number = d->number };
+    int rc = rdn_feed_units(d, &in.tick_nano, &in.lot_nano, reterr);
     if (rc < 0)
         return rc;
     strcpy(in.symbol, d->symbol);

@@ -69,6 +69,8 @@ unsigned rdn_feed_split(const char *line, size_t n, struct rdn_text_cell *, unsi
 size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n,
                      uint32_t (*convert)(struct redan_feed *, const char *line, size_t n, redan_mevent *out));
 
+/* Tick and lot of an instrument that is being declared. */
+int rdn_feed_units(const redan_instrument *, int64_t *ret_tick_nano, int64_t *ret_lot_nano, redan_error *);
 /* One ITCH message. */
 uint32_t rdn_feed_itch50_message(struct redan_feed *, const unsigned char *in, size_t n, redan_mevent *out);
 

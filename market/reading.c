@@ -24,6 +24,13 @@ static bool digits(const unsigned char *p, size_t n) {
     return n > 0;
 }
 
+static bool printable(const unsigned char *p, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum(p[i]) && p[i] != ' ')
+            return false;
+    return true;
+}
+
 static bool like_json(const unsigned char *p, size_t n) {
     size_t i = 0;
     while (i < n && isdigit(p[i]))
@@ -67,6 +74,10 @@ const char *rdn_format_guess(const char *path, const unsigned char *head, size_t
         return named(path, ".events") ? "events" : "tick24";
     if (n >= 4 && memcmp(head, "DBN", 3) == 0 && head[3] >= 1 && head[3] <= 3)
         return "dbn";
+    if (n >= 6 && memcmp(head, "8=FIX.", 6) == 0)
+        return "fix";
+    if (n >= 20 && rdn_be64(head + 10) && rdn_be64(head + 10) < UINT64_C(1) << 48 && !memchr(head + 10, '\n', 10) && printable(head, 10) && !head[10])
+        return "moldudp64";
     if (n >= 14 && head[0] == 0 && head[1] >= 12 && head[1] <= 50 && isupper(head[2]))
         return "itch50";
     const unsigned char *nl = memchr(head, '\n', n);
@@ -105,8 +116,9 @@ static int refill(struct rdn_reading *p, redan_error *reterr) {
 /* The last line gets its newline; what is left of anything else is cut off. True: there is something to read again. */
 static bool finish(struct rdn_reading *p) {
     p->ended = true;
+    redan_feed_end(p->feed);
     if (p->n == p->at)
-        return false;
+        return p->feed->ready.n > 0;
     if (is_text(p->feed)) {
         p->buf[p->n++] = '\n';
         return true;

@@ -180,6 +180,59 @@ typedef struct redan_feed_stats {
 } redan_feed_stats;
 REDAN_API void redan_feed_stats_get(const redan_feed *, redan_feed_stats *ret);   /* [lane] */
 
+/* --- tape: market events on disk ---
+ * A file of blocks of 1 MiB, each with a checksum once it is full; the last one is open and counts what is in it, so that a process that
+ * dies loses nothing. After the machine itself stopped, the open block ends where it was last synced. */
+typedef struct redan_tape redan_tape;
+enum { REDAN_TAPE_READ = 0, REDAN_TAPE_WRITE = 1 };    /* write: makes the file, or goes on with it */
+enum { REDAN_TAPE_NONE = 0, REDAN_TAPE_ASYNC = 1, REDAN_TAPE_GROUP = 2 };      /* synced: never, every 100 ms of appends, with each append */
+typedef struct redan_tape_options {
+  uint32_t size, mode, level, spare;
+  const char *path;
+  int64_t created_ns;                                 /* of a new file; 0: the time of day */
+  unsigned char feed[16];                             /* of a new file: whatever tells one feed from another */
+} redan_tape_options;
+#define REDAN_TAPE_OPTIONS_INIT { .size = sizeof(redan_tape_options) }
+/* SYS, NOMEM, INVAL: no tape. CORRUPT with the number of the block (R6020): its checksum differs, or it is cut short. [setup] */
+REDAN_API int  redan_tape_open(redan_tape **ret, const redan_tape_options *, redan_error *);
+REDAN_API void redan_tape_close(redan_tape *);        /* [setup] */
+/* What the numbers of instruments mean, before their first event; in order from 0. [lane] */
+REDAN_API int  redan_tape_instrument(redan_tape *, uint32_t id, const redan_instrument *, redan_error *);
+/* n events as they came, and behind each that has a fault in `faults` (NULL: none has) a record Z with that fault in .flags. SYS when
+ * the disk is full: what was appended before stays. [lane] */
+REDAN_API int  redan_tape_append(redan_tape *, const redan_mevent *, uint32_t n, const uint8_t *faults, redan_error *);
+REDAN_API int  redan_tape_sync(redan_tape *, redan_error *);      /* [lane] */
+/* The next events, Z records among them; *ret_n 0: the end so far. CORRUPT: what came before is good. [lane] */
+REDAN_API int  redan_tape_next(redan_tape *, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *);
+/* An instrument met so far; INVAL: none. Its texts are good until close. [lane] */
+REDAN_API int  redan_tape_known(const redan_tape *, uint32_t id, redan_instrument *ret);
+REDAN_API uint64_t redan_tape_records(const redan_tape *);        /* [lane] read or written so far, those of the file before it was opened among them */
+
+/* --- replay: files as one stream ---
+ * Events of all files in order of (time of receipt, file, place in the file). Time stands still or goes on by what the caller says: no
+ * clock is read, so that the order depends on the files alone. Each file has a feed whose books are as of the last event handed out. */
+typedef struct redan_replay redan_replay;
+typedef struct redan_replay_file {
+  const char *path, *seed;                            /* a tape or a file of a known format; seed: LOBSTER's order-book file or NULL */
+  redan_feed_options feed;                            /* .format NULL: found out */
+  const redan_instrument *instruments;                /* those of a tape are on it */
+  uint32_t n, spare;
+} redan_replay_file;
+typedef struct redan_replay_options {
+  uint32_t size, n;                                   /* at most 64 files */
+  const redan_replay_file *files;
+  double speed;                                       /* 1: as recorded, 20: in a twentieth of the time, 0: at once */
+  int64_t from_ns, to_ns;                             /* time of receipt; to 0: to the end. Events before `from` act on books and are not handed out */
+} redan_replay_options;
+#define REDAN_REPLAY_OPTIONS_INIT { .size = sizeof(redan_replay_options) }
+typedef struct redan_replay_event { redan_mevent e; uint32_t file; uint8_t fault, spare[3]; } redan_replay_event;
+REDAN_API int  redan_replay_open(redan_replay **ret, const redan_replay_options *, redan_error *);      /* SYS, NOMEM, INVAL, CORRUPT [setup] */
+REDAN_API void redan_replay_close(redan_replay *);    /* [setup] */
+/* The next events, at most cap and none that is due after `now_ns` (any clock of the caller's; the first call is the beginning). With
+ * none, *ret_wait_ns is how long it is until the next, -1: none comes. Waits for nothing. [lane] */
+REDAN_API int  redan_replay_step(redan_replay *, int64_t now_ns, redan_replay_event *out, uint32_t cap, uint32_t *ret_n, int64_t *ret_wait_ns, redan_error *);
+REDAN_API redan_feed *redan_replay_feed(redan_replay *, uint32_t file);       /* NULL: no such file. Borrowed. [lane] */
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * replay.c: market files and tapes merged into one stream (market.h).
+ *
+ * Each file has its next event in hand; the one with the least key goes first. A key is the time of receipt, or that of an earlier event
+ * of the same file when the file's clock went back: files keep their own order. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "market/reading.h"
+
+enum { FILES = 64, AHEAD = 256 };
+
+struct lane {
+    struct rdn_reading *reading;
+    redan_feed *own;                                     /* of a tape */
+    redan_tape *tape;
+    redan_mevent ahead[AHEAD];                           /* of a tape */
+    uint32_t at, n, declared;
+    redan_mevent next;
+    int64_t key;
+    bool has;
+};
+struct redan_replay {
+    struct lane *lanes;
+    uint32_t n;
+    double speed;
+    int64_t from_ns, to_ns, began_at, began_ns;          /* the caller's clock, and the files', at the first event */
+    bool began;
+};
+
+static redan_feed *feed_of(const struct lane *l) { return l->tape ? l->own : l->reading->feed; }
+
+static bool is_tape(const char *path) {
+    char magic[8] = { 0 };
+    struct rdn_source *s = NULL;
+    bool is = rdn_source_open(&s, path, NULL) == 0 && rdn_source_read(s, magic, sizeof magic, NULL) == sizeof magic &&
+              memcmp(magic, "RDNTAPE1", 8) == 0;
+    rdn_source_close(s);
+    return is;
+}
+
+/* Instruments that the tape has told of and the feed does not know yet. Their numbers are the same on both. */
+static int declare_known(struct lane *l, redan_error *reterr) {
+    redan_instrument in;
+    uint32_t id;
+    for (int rc = 0; redan_tape_known(l->tape, l->declared, &in) == 0; l->declared++)
+        if ((rc = redan_feed_instrument(l->own, &in, &id, reterr)) < 0)
+            return rc;
+    return 0;
+}
+
+static int fetch_tape(struct lane *l, redan_error *reterr) {
+    int rc = 0;
+    if (l->at == l->n) {
+        l->at = 0;
+        rc = redan_tape_next(l->tape, l->ahead, AHEAD, &l->n, reterr);
+        if (rc == 0)
+            rc = declare_known(l, reterr);
+    }
+    l->has = rc == 0 && l->at < l->n;
+    if (l->has)
+        l->next = l->ahead[l->at++];
+    return rc;
+}
+
+static int fetch_file(struct lane *l, redan_error *reterr) {
+    const redan_mevent *e = NULL;
+    int rc = rdn_reading_next(l->reading, &e, reterr);
+    l->has = rc == 0 && e;
+    if (l->has)
+        l->next = *e;
+    return rc;
+}
+
+static int fetch(struct lane *l, redan_error *reterr) {
+    int rc = l->tape ? fetch_tape(l, reterr) : fetch_file(l, reterr);
+    if (l->has && l->next.ts_recv_ns > l->key)
+        l->key = l->next.ts_recv_ns;
+    return rc;
+}
+
+static int open_lane(struct lane *l, const redan_replay_file *f, redan_error *reterr) {
+    int rc;
+    l->key = INT64_MIN;
+    if (f->path && is_tape(f->path)) {
+        redan_tape_options o = REDAN_TAPE_OPTIONS_INIT;
+        redan_feed_options fo = f->feed;
+        o.path = f->path;
+        fo.format = "events";
+        rc = redan_tape_open(&l->tape, &o, reterr);
+        if (rc == 0)
+            rc = redan_feed_open(&l->own, &fo, reterr);
+    } else {
+        struct rdn_reading_options o = { f->path, f->seed, f->feed, f->instruments, f->n };
+        rc = f->path ? rdn_reading_open(&l->reading, &o, reterr) : rdn_fail(reterr, INVAL, "", "a file without a path");
+    }
+    return rc == 0 ? fetch(l, reterr) : rc;
+}
+
+int redan_replay_open(redan_replay **ret, const redan_replay_options *o, redan_error *reterr) {
+    if (o->size != sizeof *o || !o->n || o->n > FILES || !(o->speed >= 0))
+        return rdn_fail(reterr, INVAL, "", "options of a replay: 1 to %d files, a speed from 0, size %zu", FILES, sizeof *o);
+    redan_replay *r = rdn_zalloc(&rdn_libc_mem, sizeof *r);
+    struct lane *lanes = rdn_zalloc(&rdn_libc_mem, o->n * sizeof *lanes);
+    if (!r || !lanes) {
+        rdn_free(&rdn_libc_mem, r, sizeof *r);
+        rdn_free(&rdn_libc_mem, lanes, o->n * sizeof *lanes);
+        return rdn_fail(reterr, NOMEM, "", "no memory for a replay");
+    }
+    *r = (redan_replay){ .lanes = lanes, .n = o->n, .speed = o->speed, .from_ns = o->from_ns ? o->from_ns : INT64_MIN, .to_ns = o->to_ns ? o->to_ns : INT64_MAX };
+    for (uint32_t i = 0; i < r->n; i++) {
+        int rc = open_lane(&r->lanes[i], &o->files[i], reterr);
+        if (rc < 0) {
+            redan_replay_close(r);
+            return rc;
+        }
+    }
+    *ret = r;
+    return 0;
+}
+
+void redan_replay_close(redan_replay *r) {
+    if (!r)
+        return;
+    for (uint32_t i = 0; i < r->n; i++) {
+        rdn_reading_unref(r->lanes[i].reading);
+        redan_tape_close(r->lanes[i].tape);
+        redan_feed_close(r->lanes[i].own);
+    }
+    rdn_free(&rdn_libc_mem, r->lanes, r->n * sizeof r->lanes[0]);
+    rdn_free(&rdn_libc_mem, r, sizeof *r);
+}
+
+/* The lane that goes first: the least key, then the first file. NULL: the end. */
+static struct lane *first(redan_replay *r) {
+    struct lane *best = NULL;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->lanes[i].has && (!best || r->lanes[i].key < best->key))
+            best = &r->lanes[i];
+    return best && best->key < r->to_ns ? best : NULL;
+}
+
+/* How long it is from `now` until the lane's event; the first event that is handed out is due at once. */
+static int64_t wait_for(redan_replay *r, const struct lane *l, int64_t now) {
+    if (!r->speed)
+        return 0;
+    if (!r->began) {
+        r->began = true;
+        r->began_at = now;
+        r->began_ns = l->key;
+    }
+    double due = (double)(l->key - r->began_ns) / r->speed - (double)(now - r->began_at);
+    return due <= 0 ? 0 : due >= 0x1p62 ? INT64_MAX : (int64_t)due + 1;
+}
+
+int redan_replay_step(redan_replay *r, int64_t now_ns, redan_replay_event *out, uint32_t cap, uint32_t *ret_n, int64_t *ret_wait_ns, redan_error *reterr) {
+    struct lane *l;
+    *ret_n = 0;
+    *ret_wait_ns = 0;
+    while (*ret_n < cap && (l = first(r)) != NULL) {
+        bool before = l->key < r->from_ns;
+        int64_t wait = before ? 0 : wait_for(r, l, now_ns);
+        if (wait) {
+            *ret_wait_ns = *ret_n ? 0 : wait;
+            return 0;
+        }
+        uint8_t fault = 0;
+        if (l->next.action != REDAN_MARKET_FAULT)
+            redan_feed_apply(feed_of(l), &l->next, 1, &fault);
+        if (!before)
+            out[(*ret_n)++] = (redan_replay_event){ l->next, (uint32_t)(l - r->lanes), fault, { 0 } };
+        int rc = fetch(l, reterr);
+        if (rc < 0)
+            return rc;
+    }
+    *ret_wait_ns = *ret_n || first(r) ? 0 : -1;
+    return 0;
+}
+
+redan_feed *redan_replay_feed(redan_replay *r, uint32_t file) { return file < r->n ? feed_of(&r->lanes[file]) : NULL; }
