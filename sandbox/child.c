@@ -8,9 +8,12 @@
  * Nothing here may allocate between the baseline and the limits: the caps are relative to the size at the fork. */
 #include "sandbox/child.h"
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "sandbox/alive.h"
@@ -19,10 +22,11 @@
 #include "sandbox/policy.h"
 #include "sandbox/seccomp.h"
 
-enum { RDN_ALIVE_FD = RDN_CODE_FD + 1 };                /* until the death signal is set for the last time */
+enum { MOST_FDS = 64, RDN_ALIVE_FD = RDN_CODE_FD + 1 };                /* until the death signal is set for the last time */
 static struct rdn_worker me;                            /* one worker a process */
 static uint64_t image_bytes;                            /* of a native library, on top of the cap */
 static const struct sock_fprog *second;                 /* filter after loading, or NULL */
+static bool kills, probing;                             /* a denied call ends the worker; it is made on purpose */
 static const struct rdn_role *role;
 
 /* A ring that counts through all calls: the supervisor reads a place later, when the call may be over. */
@@ -40,7 +44,7 @@ static void on_violation(int sig) {                     /* the host saw a denied
 }
 
 static void on_trapped(uint32_t nr, uint64_t arg0) {
-    if (!me.res)
+    if (!me.res || probing)
         return;
     uint32_t k = me.res->trap_count++;
     if (k < sizeof me.res->traps / sizeof *me.res->traps)
@@ -264,12 +268,31 @@ static uint32_t next_call(uint32_t seen) {
     return seq;
 }
 
-/* From here on a native worker has the same list as any other. */
+/* Tries what only loading may do. The library's own code has run by now and may have put a filter of its own before ours, one that
+ * answers "loaded" without loading; so this says whether the worker is as it should be, and the first filter with Landlock stays the
+ * boundary: a library that is out to deceive can answer these, too, and then still reads nothing but itself. */
+static bool sealed(void) {
+    static const struct { long nr, a, b; } probes[] = { { SYS_read, -1, 0 }, { SYS_openat, -1, 0 }, { SYS_fstat, -1, 0 }, { SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0 } };
+    bool good = true;
+    probing = true;
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+        good = syscall(probes[i].nr, probes[i].a, probes[i].b, 0, 0) < 0 && errno == EPERM && good;
+    probing = false;
+    return good;
+}
+
+/* From here on a native worker has the same list as any other, and no descriptor: a constructor may have opened its own file. */
 static void seal_code(void) {
-    int none;
-    close(RDN_CODE_FD);
-    if (rdn_seccomp_load(second, 0, &none) < 0)
-        _exit(40 + RDN_C_SECCOMP);
+    int none, rc;
+    for (int fd = 0; fd < MOST_FDS; fd++)
+        close(fd);
+    rc = rdn_seccomp_load(second, 0, &none);
+    if (rc == 0 && (kills || sealed()))                 /* where a denied call kills, trying is dying */
+        return;
+    me.res->status = RDN_ST_EXCEPTION;
+    snprintf(me.res->err_type, sizeof me.res->err_type, "ConfinementError");
+    me.res->err_len = (uint32_t)snprintf(me.res->err_text, sizeof me.res->err_text, "the filter for the time after loading %s; did the library load one?",
+                                         rc == 0 ? "has no effect" : "is refused");
 }
 
 static void run_or_lack(void (*part)(struct rdn_worker *)) {
@@ -305,6 +328,7 @@ _Noreturn static void serve(void) {
 _Noreturn void rdn_child_run(const struct rdn_child_plan *p) {
     role = p->role;
     second = p->spawn.want & RDN_GOT_SECCOMP ? p->second : NULL;
+    kills = p->spawn.deny == RDN_POLICY_KILL;
     confine(p);
     serve();
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "plugins/worker.h"
@@ -115,6 +116,62 @@ static void test_control(void **state) {
     assert_true(got);
     rdn_plugin_close(p);
     rdn_plugins_close(ps);
+}
+
+/* Entries of /proc/PID/fd of the zygotes' children; -1 when there is none. */
+static int worker_descriptors(void) {
+    char path[96];
+    int n = -1, pid, kid;
+    snprintf(path, sizeof path, "/proc/self/task");
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
+    for (struct dirent *t; (t = readdir(tasks));) {
+        snprintf(path, sizeof path, "/proc/self/task/%.20s/children", t->d_name);
+        FILE *zygotes = fopen(path, "r");
+        while (zygotes && fscanf(zygotes, "%d", &pid) == 1) {
+            snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+            FILE *kids = fopen(path, "r");
+            while (kids && fscanf(kids, "%d", &kid) == 1) {
+                snprintf(path, sizeof path, "/proc/%d/fd", kid);
+                DIR *d = opendir(path);
+                for (n = 0; d && readdir(d);)
+                    n++;
+                n = d ? n - 2 : -1;
+                if (d)
+                    closedir(d);
+            }
+            if (kids)
+                fclose(kids);
+        }
+        if (zygotes)
+            fclose(zygotes);
+    }
+    closedir(tasks);
+    return n;
+}
+
+/* What a constructor opened is closed before the first call; and one that fakes the second filter is found out. */
+static void test_faked_filter(void **state) {
+    (void)state;
+    static const struct rdn_deny_mode { const char *name; uint8_t deny; } modes[] = { { "notify", RDN_DENY_NOTIFY }, { "trap", RDN_DENY_TRAP }, { "errno", RDN_DENY_ERRNO } };
+    for (size_t m = 0; m < 2 * sizeof modes / sizeof *modes; m++) {
+        bool no_ns = m & 1;
+        struct rdn_plugins *ps = host((struct rdn_plugins_options){ .deny = modes[m / 2].deny, .no_ns = no_ns, .no_userns = no_ns });
+        int64_t kept = 0;
+        project(yaml_native, STATEFUL_DIR "/faking_KEEP.so");
+        struct rdn_plugin *p = open_native(ps, &attempt, 1);
+        assert_int_equal(ask(p, 0, &kept), RDN_OUT_VALUE);
+        int open_now = worker_descriptors();
+        if (kept != 5 || open_now != 0)
+            fail_msg("%s: the constructor opened %d files, %d are open", modes[m / 2].name, (int)kept, open_now);
+        rdn_plugin_close(p);
+        project(yaml_native, STATEFUL_DIR "/faking_FAKE.so");
+        struct rdn_plugin_spec s = { .name = "attempt", .file = dir, .fns = &attempt, .nfns = 1 };
+        redan_error e = { 0 };
+        if (rdn_plugin_open(ps, &s, &p, &e) == 0 || !strstr(e.text, "ConfinementError"))
+            fail_msg("%s: a faked filter: %s %s", modes[m / 2].name, e.id, e.text);
+        rdn_plugins_close(ps);
+    }
 }
 
 static void test_late_and_dead(void **state) {
@@ -282,7 +339,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_out),     cmocka_unit_test(test_late_and_dead),     cmocka_unit_test(test_wrong_signature),
-        cmocka_unit_test(test_reload_many),     cmocka_unit_test(test_foreign_functions), cmocka_unit_test(test_control),
+        cmocka_unit_test(test_reload_many),     cmocka_unit_test(test_foreign_functions), cmocka_unit_test(test_control), cmocka_unit_test(test_faked_filter),
         cmocka_unit_test(test_state),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
