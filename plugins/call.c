@@ -238,6 +238,8 @@ static bool look(struct rdn_wlane *l, struct rdn_work *w, struct rdn_wire_value 
     if (seq != n)
         memset(outs, *out, l->nrows);
     count(l, *out, now);
+    if (l->plugin->ps->opt.record && seq == n)
+        rdn_record_call(l, w->req, ret, outs);
     leave(l->seat);
     return true;
 }

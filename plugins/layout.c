@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_type(struct rdn_buf *b, const struct rdn_wire_type *t) {
+void rdn_layout_type(struct rdn_buf *b, const struct rdn_wire_type *t) {
     static const char *const names[] = { [RDN_WIRE_BOOL] = "bool", [RDN_WIRE_INT] = "int", [RDN_WIRE_FLOAT] = "float", [RDN_WIRE_TIME] = "time",
                                          [RDN_WIRE_DUR] = "dur", [RDN_WIRE_DATE] = "date", [RDN_WIRE_SYM] = "sym" };
     switch ((enum rdn_wire_kind)t->kind) {
@@ -20,7 +20,7 @@ static void put_type(struct rdn_buf *b, const struct rdn_wire_type *t) {
         rdn_buf_puts(b, t->kind == RDN_WIRE_FARR ? "float" : "int");
         rdn_buf_printf(b, t->cols > 1 ? "[%u,%u]" : "[%u]", t->rows, t->cols);
         return;
-    case RDN_WIRE_EVENT: return;
+    case RDN_WIRE_EVENT: rdn_buf_puts(b, t->event); return;
     case RDN_WIRE_BOOL: case RDN_WIRE_INT: case RDN_WIRE_FLOAT: case RDN_WIRE_TIME: case RDN_WIRE_DUR: case RDN_WIRE_DATE: case RDN_WIRE_SYM:
         rdn_buf_puts(b, names[t->kind]);
         return;
@@ -31,7 +31,7 @@ void rdn_layout_canon(struct rdn_buf *b, const struct rdn_wire_type *event) {
     rdn_buf_printf(b, "%s;ts:time;", event->event);
     for (uint16_t i = 0; i < event->nfields; i++) {
         rdn_buf_printf(b, "%s:", event->fields[i].name);
-        put_type(b, &event->fields[i].type);
+        rdn_layout_type(b, &event->fields[i].type);
         rdn_buf_puts(b, event->fields[i].present_bit >= 0 ? "?;" : ";");
     }
 }

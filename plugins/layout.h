@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "plugins/worker.h"
 
+void rdn_layout_type(struct rdn_buf *, const struct rdn_wire_type *);       /* as rules write it: dec(4), enum(a,b), Order */
 void rdn_layout_canon(struct rdn_buf *, const struct rdn_wire_type *event);
 /* True with "field px: host dec(4)@32, plugin dec(4)@24; size 48, 40". Fields appended by the host are no difference: rows are found
  * by the column's width, not by the plugin's sizeof. */

@@ -214,6 +214,12 @@ bool rdn_values_put(const struct rdn_wfunc *, struct rdn_req *, const struct rdn
 enum rdn_outcome rdn_values_take(struct rdn_wlane *, const struct rdn_res *, struct rdn_wire_value *ret, uint8_t *outs);
 uint32_t rdn_wire_width(const struct rdn_wire_type *);
 
+/* record.c: a call that is answered, while its pages are still this lane's */
+void rdn_record_call(const struct rdn_wlane *, const struct rdn_req *, const struct rdn_wire_value *ret, const uint8_t *outs);
+void rdn_record_value(const struct rdn_wire_type *, const uint8_t *from, struct rdn_wire_value *ret);       /* as it lies in a column; texts borrowed */
+void rdn_record_bytes(const struct rdn_wire_type *, const struct rdn_wire_value *, uint8_t *to);
+bool rdn_record_repeatable(enum rdn_outcome);
+
 /* loadpage.c: -1 and reterr, or a sealed memfd; fills number, bytes and hash of the generation */
 int  rdn_load_build(struct rdn_gen *, const struct rdn_pack *, redan_error *);
 

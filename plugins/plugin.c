@@ -108,6 +108,11 @@ int rdn_plugins_open(const struct rdn_plugins_options *opt, struct rdn_plugins *
     return 0;
 }
 
+void rdn_plugins_record(struct rdn_plugins *ps, void (*record)(void *ctx, const char *line, size_t n), void *ctx) {
+    ps->opt.record = record;
+    ps->opt.record_ctx = ctx;
+}
+
 enum rdn_tier rdn_plugins_tier(const struct rdn_plugins *ps) { return (enum rdn_tier)ps->probe.tier; }
 
 const char *rdn_plugins_worker(const struct rdn_plugins *ps) { return ps->worker; }

@@ -88,10 +88,14 @@ struct rdn_plugins_options {                         /* zero means the default e
     void   (*log)(void *ctx, uint32_t level, const char *line);   /* [supervisor thread]; R4xxx lines, at most one per
                                                         plugin, outcome and second; NULL: dropped */
     void    *ctx;
+    void   (*record)(void *ctx, const char *line, size_t n);      /* each answered call as a line of redan.calls/1; [lane]; NULL: none */
+    void    *record_ctx;
 };
 /* Probes the kernel and starts the supervisor thread; zygotes start with the first plugin of their group. Fails with
  * NOSUP R4401 (no seccomp), R4402 (tier below require_tier), NOSUP R4001 (no redan-worker found). Milliseconds. [setup] */
 int  rdn_plugins_open(const struct rdn_plugins_options *, struct rdn_plugins **ret, redan_error *);
+/* Sets .record later, before the first call. [setup] */
+void rdn_plugins_record(struct rdn_plugins *, void (*record)(void *ctx, const char *line, size_t n), void *ctx);
 /* Kills every worker and zygote. No lane may be inside a call. Takes NULL. [setup] */
 void rdn_plugins_close(struct rdn_plugins *);
 enum rdn_tier rdn_plugins_tier(const struct rdn_plugins *);       /* what the workers really get. [any] */
@@ -120,7 +124,8 @@ struct rdn_plugin_spec {
     uint32_t grace_ms;                               /* 0: 5 */
     const char *group;                               /* trust group; NULL: "default". A manifest that asks for another is refused: R4209 */
     const char *const *preload; uint32_t npreload;   /* modules imported before the fork, on top of the standard ones; NULL:
-                                                        numpy when installed. One group has one list: the first wins */
+                                                        numpy when installed. One group has one list: the first wins. "-" as the
+                                                        first: without the standard ones */
     uint32_t lanes;                                  /* 0: 1, at most 256 */
     bool     plain;                                  /* sandbox try: any callable of that name, str() of its answer */
     bool     untested;                               /* leave out the golden rows */

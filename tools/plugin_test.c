@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugin_test.c: `redan plugin test`: the checks; pytest over tests/, when it and the package redan are installed; golden rows and the
- * split check in a confined worker, which is what the plugin will run in. Says which part was left out, and why. */
+ * split check in a confined worker, which is what the plugin will run in; there, too, the recorded calls of tests/calls.jsonl. Says which part was left out, and why. */
 #include "tools/plugin_check.h"
 #include "plugins/parts.h"
 #include <spawn.h>
@@ -10,7 +10,7 @@
 
 enum { MIXED = 64 };
 extern char **environ;
-struct testing { struct project *p; struct rdn_plugin *w; const struct rdn_golden *rows; uint32_t nrows, ran, failed, splits; struct rdn_arena arena; };
+struct testing { struct project *p; struct rdn_plugin *w; const struct rdn_golden *rows; uint32_t nrows, ran, failed, splits, calls, calls_failed; bool replayed; struct rdn_arena arena; };
 
 /* ---- pytest ---- */
 static int run_quiet(char *const argv[], bool quiet) {
@@ -171,6 +171,12 @@ static void split(struct testing *t, uint32_t fn) {
     t->splits++;
 }
 
+static void replay(struct testing *t) {
+    char file[4200];
+    snprintf(file, sizeof file, "%.4000s/tests/calls.jsonl", t->p->path);
+    t->replayed = plugin_replay(t->p, t->w, file, &t->calls, &t->calls_failed);
+}
+
 static void run_confined(struct testing *t) {
     const struct rdn_pack_file *f = rdn_pack_find(&t->p->pack, RDN_PART_ROWS);
     struct rdn_golden *rows = NULL;
@@ -179,6 +185,8 @@ static void run_confined(struct testing *t) {
     for (uint32_t i = 0; i < t->p->pack.m.nfns && !t->w; i++)
         if (project_call(t->p, &t->p->pack.m.fns[i], &index))
             t->w = t->p->rs->plugins[index];
+    if (t->w)
+        replay(t);
     if (!t->w || !f)
         return;
     if (rdn_rows_read(&t->arena, t->w->fns, t->w->nfns, f->shown, f->p, f->n, &rows, &t->nrows, &e) < 0) {
@@ -209,6 +217,10 @@ int plugin_test(int argc, char **argv) {
     else
         printf("pytest       %s\ngolden rows  %u passed, %u failed, in a confined worker%s\nsplit check  %u function%s\n", py, t.ran - t.failed, t.failed, rows, t.splits,
                t.splits == 1 ? "" : "s");
+    if (t.replayed && p.json)
+        printf("\"calls\":%u,\"calls_failed\":%u,", t.calls, t.calls_failed);
+    else if (t.replayed)
+        printf("calls        %u as recorded, %u otherwise\n", t.calls - t.calls_failed, t.calls_failed);
     rdn_arena_fini(&t.arena);
     return project_close(&p, EXIT_GOOD);
 }

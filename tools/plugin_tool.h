@@ -34,6 +34,8 @@ bool project_start(struct project *, bool tested);
 void project_member(struct project *, const char *name, const char *json);
 void find_error(struct project *, const redan_error *);
 
+/* plugin_replay.c: recorded calls of a file in a worker; false: there is no such file. */
+bool plugin_replay(struct project *, struct rdn_plugin *, const char *file, uint32_t *ret_ran, uint32_t *ret_failed);
 int plugin_source_check(struct project *);               /* plugin_source.c: findings of the author's text; 0, or 1 when it was skipped */
 
 #define SUBVERB(name, fn, usage, help) int fn(int argc, char **argv);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * run_verb.c: `redan run`: judges a stream and prints one line a decision (LANGUAGE.md 17.2). */
 #include "plugins/pack.h"
+#include "plugins/worker.h"
 #include "tools/feed_in.h"
 #include "tools/stream.h"
 #include "base/text.h"
+#include <errno.h>
 #include <string.h>
 
 enum { SWAPS = 32 };
@@ -18,6 +20,7 @@ struct run {
     struct rdn_buf out;
     uint64_t bad;
     bool full, quiet, ahead;
+    FILE *record;
 };
 
 /* ---- set-up ---- */
@@ -173,6 +176,34 @@ static bool name_plugins(struct run *r) {
     return true;
 }
 
+/* --record FILE: calls that plugins answered, to be made again by `redan plugin test`. */
+static void record(void *ctx, const char *line, size_t n) {
+    struct run *r = ctx;
+    fwrite(line, 1, n, r->record);                       /* an error is told when the file is closed */
+}
+
+static bool start_record(struct run *r) {
+    const char *path = args_value(&r->args, "--record");
+    if (!path)
+        return true;
+    if (!r->eng->workers)
+        return usage("--record needs a --plugin, whose calls are recorded"), false;
+    if (!(r->record = fopen(path, "wb")))
+        return usage("%s: %s", path, strerror(errno)), false;
+    rdn_plugins_record(r->eng->workers, record, r);
+    return true;
+}
+
+static bool end_record(struct run *r) {
+    if (!r->record)
+        return true;
+    bool good = !ferror(r->record);
+    good = fclose(r->record) == 0 && good;
+    if (!good)
+        usage("%s: %s", args_value(&r->args, "--record"), strerror(errno));
+    return good;
+}
+
 static bool count_lanes(struct run *r, uint64_t *ret) {
     *ret = 1;
     if (!args_count(&r->args, "--lanes", 1, ret))
@@ -199,7 +230,7 @@ static int set_up(struct run *r) {
     }
     if (!read_swaps(r, &rc))
         return rc;
-    if (!name_plugins(r))
+    if (!name_plugins(r) || !start_record(r))
         return EXIT_USAGE;
     if (redan_activate(r->eng, r->rs, NULL, NULL, &err) < 0) {
         print_error(&err);
@@ -322,7 +353,7 @@ static int run_stream(struct run *r) {
 int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
-        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--record", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
         { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct run r;
     if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))
@@ -338,5 +369,5 @@ int cmd_run(int argc, char **argv) {
     redan_release(r.rs);
     redan_close(r.eng);
     rdn_buf_fini(&r.out);
-    return rc;
+    return end_record(&r) ? rc : EXIT_USAGE;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded calls: a line of JSON each, exact to the bit.
+"""Recorded calls: a line of JSON each, exact to the bit; written here, and by `redan run --record FILE`.
 
     {"schema": "redan.calls/1", "fn": "fraud_model", "now": 0, "rows": 2, "params": [["eur", "float"]], "returns": "float",
      "args": {"eur": [900.0, 9.0]}, "raw": {"eur": "…hex of the column…"}, "outcomes": ["value", "undefined"], "values": ["…hex…", null]}
@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,16 +39,26 @@ def write(path: str | os.PathLike[str], name: str, params: Sequence[Param], colu
         f.write(json.dumps(line) + "\n")
 
 
-def _column(p: Param, raw: str, n: int) -> Any:
+def _column(p: Param, recorded: str, raw: str, n: int) -> Any:
+    """Texts may have been recorded in another width, as the manifest of a worker wants them."""
     import numpy as np
     t = p.layout.dtype if p.layout else np.dtype(p.type.format)
-    return np.frombuffer(base64.b16decode(raw), t, n)
+    if p.type.base != "str":
+        return np.frombuffer(base64.b16decode(raw), t, n)
+    column = np.frombuffer(base64.b16decode(raw), np.dtype(Type.parse(recorded).format), n)
+    if column.size and max(map(len, column.tolist())) > p.type.n:
+        raise AssertionError(f"R4222 {p.name}: recorded as {recorded}, the plugin takes {p.type.text}")
+    return column.astype(t)
+
+
+def _any_width(text: str) -> str:
+    return re.sub(r"^str\(\d+\)$", "str", text)
 
 
 def _params(line: dict[str, Any], mine: Sequence[Param]) -> None:
     """The recorded signature is the plugin's of today."""
-    want = [[p.name, p.type.text, *([p.layout.canon] if p.layout else [])] for p in mine]
-    if line["params"] != want:
+    want = [[p.name, _any_width(p.type.text), *([p.layout.canon] if p.layout else [])] for p in mine]
+    if [[q[0], _any_width(q[1]), *q[2:]] for q in line["params"]] != want:
         raise AssertionError(f"R4222 {line['fn']}: recorded with {line['params']}, the plugin has {want}")
 
 
@@ -70,7 +81,7 @@ def again(path: pathlib.Path, name: str | None, harness: "Harness | None") -> in
 def _again_one(h: "Harness", where: str, line: dict[str, Any]) -> None:
     params, _ = h.signature(line["fn"])
     _params(line, params)
-    columns = {p.name: _column(p, line["raw"][p.name], line["rows"]) for p in params}
+    columns = {p.name: _column(p, q[1], line["raw"][p.name], line["rows"]) for p, q in zip(params, line["params"])}
     got = h.call_columns(line["fn"], [columns[p.name] for p in params], line["rows"], line["now"])
     want = [None if v is None else base64.b16decode(v) for v in line["values"]]
     for i, (a, b, x, y) in enumerate(zip(line["outcomes"], got.outcomes, want, got.raw)):

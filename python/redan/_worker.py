@@ -66,10 +66,11 @@ def _one_thread(after):
 
 
 def preload(site, names):
-    """Step 3: the standard modules, then the operator's list."""
+    """Step 3: the standard modules, then the operator's list; after "-" that list alone."""
     if site:
         sys.path.append(site)
-    for name in [*STANDARD, None, *names]:
+    standard, names = ([], names[1:]) if names[:1] == ["-"] else (STANDARD, names)
+    for name in [*standard, None, *names]:
         if name is None:                                # what the operator adds may have its reasons
             os.register_at_fork = _register_at_fork
             continue

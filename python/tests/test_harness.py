@@ -154,6 +154,22 @@ def test_records(tmp_path):
         replay(calls, "label", changed)
 
 
+def test_records_of_another_width(tmp_path):
+    """`redan run --record` writes texts as wide as the manifest of the worker wants them."""
+    calls = tmp_path / "calls.jsonl"
+    h = record(Harness(FRAUD), calls)
+    h.call("label", eur=[1.0], name=["ab"])
+    text = calls.read_text()
+    wide = next(p.type.text for p in h.signature("label")[0] if p.name == "name")
+    raw = json.loads(text)["raw"]["name"]
+    assert len(raw) > 8
+    calls.write_text(text.replace(f'["name", "{wide}"]', '["name", "str(4)"]').replace(f'"{raw}"', f'"{raw[:8]}"'))
+    assert replay(calls, plugin=FRAUD) == 1
+    calls.write_text(text.replace(f'["name", "{wide}"]', '["name", "int"]'))
+    with pytest.raises(AssertionError, match="R4222"):
+        replay(calls, plugin=FRAUD)
+
+
 def test_records_of_events(tmp_path):
     calls = tmp_path / "calls.jsonl"
     h = Harness(HERE / "plugins/seen.py", record=calls)

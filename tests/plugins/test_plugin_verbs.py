@@ -306,6 +306,54 @@ def test_the_operator_gives_the_group():
     check(plugin('test', d)[0] == 0, 'the author tests it alone')
 
 
+def test_recorded_calls():
+    """`run --record` writes calls down; `plugin test` makes them again, and tells the first that answers otherwise, wherever it does."""
+    d = project(tests_rows_csv=None)
+    (d / 'tests').mkdir()
+    calls = d / 'tests/calls.jsonl'
+    (d / 'txn.jsonl').write_text(''.join(json.dumps({'type': 'Txn', 'ts': i, 'f': {'card': 'c' * (i % 5 + 1), 'eur': i * 0.1, 'mcc': i % 4 - 1, 'online': True}}) + '\n' for i in range(1, 41)))
+    rc, out, err = run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d, '--record', calls)
+    lines = calls.read_text().splitlines()
+    check(rc == 0 and len(lines) == 80, f'{rc} {len(lines)} {err}')
+    check(any('"outcomes":["undefined"]' in x for x in lines) and all(json.loads(x)['rows'] == 1 for x in lines), lines[0])
+    rc, out, err = plugin('test', d)
+    check(rc == 0 and 'calls        80 as recorded, 0 otherwise' in out, out + err)
+    o = json.loads(plugin('test', d, '--json')[1])
+    check(o['calls'] == 80 and o['calls_failed'] == 0, o)
+    good, first = calls.read_text(), json.loads(lines[0])
+    rate = next(i for i, x in enumerate(lines) if json.loads(x)['fn'] == 'rate' and json.loads(x)['outcomes'] == ['value'])
+    value = json.loads(lines[rate])['values'][0]
+    broken = {
+        ('R4224', 'rate row 1: recorded'): lines[rate].replace(value, f'{int(value[:2], 16) ^ 1:02X}' + value[2:]),
+        ('R4224', 'recorded exception, now'): lines[rate].replace('"value"', '"exception"').replace(f'"{value}"', 'null'),
+        ('R4222', 'another signature: parameter 1'): lines[rate].replace('["eur","float"]', '["eur","int"]'),
+        ('R4208', 'not a recorded call'): lines[rate].replace('"rows":1', '"rows":2'),
+        ('R4208', "column 'eur' is not 1 rows of 8 bytes"): re.sub(r'("raw":.*"eur":")..', r'\1', lines[rate]),
+        ('R4208', "column 'mcc' is not"): re.sub(r'("raw":.*"mcc":")..', r'\1zz', lines[rate]),
+        ('R4208', 'not a line of redan.calls/1'): 'hello',
+        ('R4211', "no function 'gone'"): lines[rate].replace('"fn":"rate"', '"fn":"gone"'),
+    }
+    for (code, words), line in broken.items():
+        check(line != lines[rate], words)
+        calls.write_text(line + '\n')
+        finds(code, plugin('test', d), words)
+        check('calls        0 as recorded, 1 otherwise' in plugin('test', d)[1], words)
+    calls.write_text(good)
+    (d / 'score.py').write_text(CODE.replace('helpers.twice(slope * eur)', 'helpers.twice(slope * eur) * (1 + 2 ** -52)'))
+    rc, out, err = plugin('test', d)
+    check(rc == 1 and 'R4224 rate row 1: recorded 7.6, now 7.6000000000000005' in out, f'a last bit is a difference: {out}')
+    check(run('run', d / 'cards.rdn', d / 'txn.jsonl', '--record', calls)[0] == 2, 'nothing to record')
+    check(run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d, '--record', '/nowhere/x')[0] == 2, 'cannot be written')
+    check(run('run', d / 'cards.rdn', d / 'txn.jsonl', '--plugin', d, '--record', '/dev/full')[0] == 2, 'no room')
+
+
+def test_quick_source_check():
+    """A module that workers have without being asked is no finding; one that only another library brings along is looked up in a full worker."""
+    for module, good in (('heapq', True), ('statistics', True), ('collections.abc', True), ('ast', False), ('weakref', True), ('requests', False)):
+        rc, out, err = plugin('check', project(**src('import helpers', f'import helpers\nimport {module}')))
+        check((rc == 0) == good and (' R4204 ' in out) != good, f'{module}: {out}{err}')
+
+
 def test_init_passes_at_once():
     for name, args in [('plain', ()), ('cards', ('--from', 'cards.rdn')), ('orders', ('--from', 'orders.rdn'))]:
         (DIR / 'cards.rdn').write_text(RULES)
