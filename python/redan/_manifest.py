@@ -6,12 +6,22 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 import _redan
 
 from ._errors import Error, translated
+
+
+def _unpack(bundle: bytes, folder: pathlib.Path) -> None:
+    """Files of a .rdb, whose names are plain: for the author's process alone; a host maps them from the bundle."""
+    n = int.from_bytes(bundle[8:12], "little")
+    at = 12 + n
+    for f in json.loads(bundle[12:at])["files"]:
+        (folder / f["name"]).write_bytes(bundle[at:at + f["bytes"]])
+        at += f["bytes"]
 
 
 @dataclasses.dataclass
@@ -27,6 +37,8 @@ class Manifest:
     rules: pathlib.Path | None = None
     functions: dict[str, str] = dataclasses.field(default_factory=dict)      # name: signature as rules write it, or ""
     group: str = "default"
+    id: str = ""                                        # "": a .py file
+    kept: "tempfile.TemporaryDirectory[str] | None" = None      # of a bundle's files, as long as this is used
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Manifest":
@@ -34,14 +46,18 @@ class Manifest:
         if p.name == "plugin.yaml":
             p = p.parent
         raw = translated(_redan.pack)(os.fspath(p))
-        if raw["kind"] != "python" or p.suffix == ".rdb":
-            what = "folders and files; give what the bundle was packed from" if p.suffix == ".rdb" else f"Python plugins, not {raw['kind']}"
-            raise Error(-9, "R4206", 0, 0, str(p), f"this harness calls {what}")
+        if raw["kind"] != "python":
+            raise Error(-9, "R4206", 0, 0, str(p), f"this harness calls Python plugins, not {raw['kind']}")
         if raw["bare"]:
             return cls(p, p)
-        return cls(p, p / raw["entry"], tuple(raw["modules"]), tuple(raw["requires"]), {k: p / v for k, v in raw["data"].items()},
+        given, kept = p, None
+        if p.is_file():                                 # a bundle, whose hashes the host's reader has compared
+            kept = tempfile.TemporaryDirectory(prefix="redan-bundle-")
+            p = pathlib.Path(kept.name)
+            _unpack(given.read_bytes(), p)
+        return cls(given, p / raw["entry"], tuple(raw["modules"]), tuple(raw["requires"]), {k: p / v for k, v in raw["data"].items()},
                    json.loads(raw["config"] or "{}"), raw["mem_cap_mib"], raw["time_cap_ms"], p / raw["rules"] if raw["rules"] else None,
-                   {name: signature or "" for name, (signature, _) in raw["functions"].items()}, raw["group"])
+                   {name: signature or "" for name, (signature, _) in raw["functions"].items()}, raw["group"], raw["id"], kept)
 
     @contextlib.contextmanager
     def importable(self) -> Iterator[None]:

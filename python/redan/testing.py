@@ -11,6 +11,7 @@ import importlib.util
 import io
 import os
 import pathlib
+import random
 import signal
 import sys
 import threading
@@ -82,9 +83,10 @@ def _registry(functions: dict[str, Any], events: dict[str, type], state: dict[st
 class _Plugin:
     """The author's file, loaded into this process with a registry of its own."""
 
-    def __init__(self, manifest: Manifest, config: dict[str, Any]) -> None:
-        self.manifest = manifest
-        with _registry({}, {}, {}), manifest.importable(), _knowing(manifest, 0, 1):
+    def __init__(self, manifest: Manifest, config: dict[str, Any], seed: int) -> None:
+        self.manifest, self.seed = manifest, _lane_seed(manifest.id or manifest.entry.stem, seed)
+        self.draws = _Draws(self.seed)
+        with _registry({}, {}, {}), manifest.importable(), _knowing(manifest, 0, self.seed), self.draws.its_own():
             _load(manifest.entry)
             self.functions, self.events, self.state = redan._functions.copy(), redan._events.copy(), redan._state.copy()
         redan._configure([f for f, _ in self.functions.values()], config)
@@ -137,6 +139,41 @@ def _knowing(manifest: Manifest, now_ns: int, seed: int) -> Iterator[None]:
         c.now_ns, c.seed, c.files, c.folder = kept
 
 
+def _lane_seed(name: str, seed: int) -> int:
+    """What the host gives lane 0 of the first generation, so that a worker with the same seed draws the same numbers (plugins/worker.c)."""
+    h = 0xcbf29ce484222325
+    parts = (seed | (not seed & 0xffffffff)).to_bytes(8, "little") + (1).to_bytes(8, "little") + bytes(8)
+    for b in name.encode()[:71] + parts:
+        h = (h ^ b) * 0x100000001b3 & 0xffffffffffffffff
+    return h
+
+
+class _Draws:
+    """The process-wide generators as the plugin sees them: seeded like a worker's, going on from call to call; this process keeps its own."""
+
+    def __init__(self, seed: int) -> None:
+        import numpy
+        kept = random.getstate(), numpy.random.get_state()
+        random.seed(seed)
+        numpy.random.seed([seed & 0xffffffff, seed >> 32])
+        self.states = random.getstate(), numpy.random.get_state()
+        random.setstate(kept[0])
+        numpy.random.set_state(kept[1])
+
+    @contextlib.contextmanager
+    def its_own(self) -> Iterator[None]:
+        import numpy
+        kept = random.getstate(), numpy.random.get_state()
+        random.setstate(self.states[0])
+        numpy.random.set_state(self.states[1])
+        try:
+            yield
+        finally:
+            self.states = random.getstate(), numpy.random.get_state()
+            random.setstate(kept[0])
+            numpy.random.set_state(kept[1])
+
+
 @contextlib.contextmanager
 def _stopped_after(ms: float | None) -> Iterator[None]:
     """Raises PluginTimeout in the author's code, as the worker's soft stop does; in the main thread only, where signals arrive."""
@@ -165,8 +202,8 @@ def _said(e: BaseException, file: str) -> str:
 class _Here:
     """The functions in this process."""
 
-    def __init__(self, plugin: _Plugin, deadline_ms: float | None, seed: int) -> None:
-        self.plugin, self.file, self.deadline_ms, self.seed = plugin, plugin.manifest.entry.name, deadline_ms, seed
+    def __init__(self, plugin: _Plugin, deadline_ms: float | None) -> None:
+        self.plugin, self.file, self.deadline_ms = plugin, plugin.manifest.entry.name, deadline_ms
 
     def rows_max(self, name: str) -> int:
         return _wire.MAX_ROWS
@@ -176,7 +213,7 @@ class _Here:
         args, log = Arguments(params, columns), io.StringIO()
         self.error = ""
         try:
-            with _knowing(self.plugin.manifest, now_ns, self.seed), contextlib.redirect_stdout(log), contextlib.redirect_stderr(log), _stopped_after(self.deadline_ms):
+            with _knowing(self.plugin.manifest, now_ns, self.plugin.seed), self.plugin.draws.its_own(), contextlib.redirect_stdout(log), contextlib.redirect_stderr(log), _stopped_after(self.deadline_ms):
                 out = self._batch(fn, ret, args, n) if batch else self._rows(fn, ret, args, n)
         except redan.PluginTimeout as e:
             out = self._all("timeout", n, e)
@@ -237,8 +274,9 @@ class _Confined:
     """The function in a worker: another process without files, network, threads; with deadline and memory cap."""
     zygotes: dict[tuple[str, ...], _redan.Workers] = {}  # by program and preloaded modules: all plugins of this process share them
 
-    def __init__(self, manifest: Manifest, signatures: Mapping[str, Signature], deadline_ms: float | None, preload: Sequence[str] | None) -> None:
-        self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload)
+    def __init__(self, manifest: Manifest, signatures: Mapping[str, Signature], deadline_ms: float | None, preload: Sequence[str] | None,
+                 seed: int) -> None:
+        self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload, seed)
         ms = deadline_ms or manifest.time_cap_ms or DEADLINE_MS
         self.names = list(signatures)
         raw = tuple((name, tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params), _wire.raw_type(ret, None), int(ms * 1e6))
@@ -250,14 +288,14 @@ class _Confined:
         return self.worker.rows_max(self.names.index(name))
 
     @classmethod
-    def zygote_for(cls, preload: Sequence[str]) -> tuple[_redan.Workers, tuple[str, ...]]:
+    def zygote_for(cls, preload: Sequence[str], seed: int = 1) -> tuple[_redan.Workers, tuple[str, ...]]:
         """Modules on top of the standard ones; NumPy, where there is one, unless others are named."""
         from ._find import worker
         w = worker()
         modules = tuple(preload) or (("numpy",) if w.site else ())
-        key = (str(w.program), w.minor, w.site or "", *modules)
+        key = (str(w.program), w.minor, w.site or "", str(seed), *modules)
         if key not in cls.zygotes:
-            cls.zygotes[key] = translated(_redan.Workers)(str(w.program), w.minor, w.site)
+            cls.zygotes[key] = translated(_redan.Workers)(str(w.program), w.minor, w.site, seed)
         return cls.zygotes[key], modules
 
     def call(self, name: str, signature: Signature, columns: Sequence[Any], n: int, now_ns: int) -> tuple[list[Answer], str, str]:
@@ -293,8 +331,8 @@ def can_confine() -> str:
 class Harness:
     """A plugin, called as the host calls it.
 
-    path: a folder with plugin.yaml, or a .py file. rules: a rule file that declares the functions; signatures are then those of the rules, and
-    compared. confined: in a real worker. config: values for tunables, before those of the manifest. deadline_ms: of a call; confined, the
+    path: a folder with plugin.yaml, a bundle (.rdb), or a .py file. rules: a rule file that declares the functions; signatures are then those of the rules, and
+    compared. confined: in a real worker. seed: of random numbers, the same here and confined. config: values for tunables, before those of the manifest. deadline_ms: of a call; confined, the
     default is 50 ms, in this process there is none. preload: confined, modules to import before confinement. record: a file that calls are added to, for replay."""
 
     def __init__(self, path: str | os.PathLike[str], *, confined: bool = False, rules: str | os.PathLike[str] | None = None,
@@ -305,7 +343,7 @@ class Harness:
         self.config = {**self.manifest.config, **(config or {})}
         self.record, self.preload = record, preload
         self._syms = _wire.Interned()
-        self._plugin = _Plugin(self.manifest, self.config)
+        self._plugin = _Plugin(self.manifest, self.config, self.seed)
         given = rules if rules is not None else self.manifest.rules
         self._declared = _of_rules(pathlib.Path(given)) if given else _of_signatures(self.manifest)
         self._made: _Here | _Confined | None = None
@@ -361,7 +399,7 @@ class Harness:
     def _function(self) -> "_Here | _Confined":
         if self._made is None:
             signatures = {name: self.signature(name) for name in self.functions}
-            self._made = _Confined(self.manifest, signatures, self.deadline_ms, self.preload) if self.confined else _Here(self._plugin, self.deadline_ms, self.seed)
+            self._made = _Confined(self.manifest, signatures, self.deadline_ms, self.preload, self.seed) if self.confined else _Here(self._plugin, self.deadline_ms)
         return self._made
 
     def _columns(self, params: Sequence[Param], given: Mapping[str, Any]) -> tuple[list[Any], int, str]:
@@ -398,7 +436,7 @@ class Harness:
         """The file as it is now, as a new generation; state goes from on_save to on_load, and through JSON if it is a dict."""
         import json
         state = self.save()
-        self._plugin, self._made, self._signatures = _Plugin(self.manifest, self.config), None, {}
+        self._plugin, self._made, self._signatures = _Plugin(self.manifest, self.config, self.seed), None, {}
         if state is not None and "load" in self._plugin.state:
             self._plugin.state["load"](state if isinstance(state, bytes) else json.loads(json.dumps(state)))
         return self

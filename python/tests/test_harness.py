@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
+import _redan
 import redan
 from redan.testing import Harness, batch_equals_scalar, can_confine, record, replay, rows
 
@@ -168,6 +169,55 @@ def test_records_of_another_width(tmp_path):
     calls.write_text(text.replace(f'["name", "{wide}"]', '["name", "int"]'))
     with pytest.raises(AssertionError, match="R4222"):
         replay(calls, plugin=FRAUD)
+
+
+DRAWS = """
+    import random
+    import numpy as np
+    AT_LOAD = random.random() + np.random.rand()
+    @redan.plugin
+    def f(x: float) -> float:
+        return AT_LOAD + random.random() + np.random.normal() + redan.rng().random() + x
+"""
+
+
+def test_random_numbers_are_the_workers(tmp_path):
+    """The same seed draws the same numbers here and confined, at load and call after call; and this process keeps its own generators."""
+    import random
+    file = plugin(tmp_path, DRAWS)
+    random.seed(5)
+    np.random.seed(5)
+    own = random.random(), np.random.rand()
+    random.seed(5)
+    np.random.seed(5)
+    here, other = [Harness(file, seed=s) for s in (7, 8)]
+    first, again, different = here.call("f", x=[0.0] * 20), here.call("f", x=[0.0] * 20), other.call("f", x=[0.0] * 20)
+    assert (random.random(), np.random.rand()) == own
+    assert first.raw != again.raw and first.raw != different.raw and len(set(first.raw)) == 20
+    if can_confine():
+        pytest.skip(can_confine())
+    worker = Harness(file, seed=7, confined=True)
+    assert worker.call("f", x=[0.0] * 20) == first and worker.call("f", x=[0.0] * 20) == again
+    assert Harness(FRAUD, seed=7)._plugin.seed != here._plugin.seed
+
+
+def test_bundle(tmp_path):
+    """A bundle is called as the folder it was packed from: modules, data, tunables and all."""
+    import hashlib
+    files = [(p.name, p.read_bytes()) for p in sorted(FRAUD.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
+    manifest = _redan.pack(str(FRAUD))
+    head = {"abi": 0, "env": "", "files": [{"bytes": len(b), "name": n, "sha256": hashlib.sha256(b).hexdigest()} for n, b in files], "host": "0.1.0", "kind": "plugin",
+            "name": manifest["id"], "python": ">=3.11", "version": manifest["version"]}
+    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+    bundle = tmp_path / "fraud.rdb"
+    bundle.write_bytes(b"RDNBNDL1" + len(text).to_bytes(4, "little") + text + b"".join(b for _, b in files))
+    want = Harness(FRAUD).call("fraud_model", **GOOD)
+    assert Harness(bundle).call("fraud_model", **GOOD) == want
+    if not can_confine():
+        assert Harness(bundle, confined=True, deadline_ms=2000).call("fraud_model", **GOOD) == want
+    bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
+    with pytest.raises(redan.Error, match="R4202"):
+        Harness(bundle)
 
 
 def test_records_of_events(tmp_path):
