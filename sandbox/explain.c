@@ -2,6 +2,8 @@
  * explain.c: prints what syscalls.def says, so that text and filter cannot differ. */
 #include "sandbox/explain.h"
 #include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_cond(struct rdn_buf *b, const struct rdn_policy_cond *c, bool first) {
@@ -22,9 +24,40 @@ static void print_row(struct rdn_buf *b, const struct rdn_policy_row *r) {
     rdn_buf_printf(b, ": %s\n", r->reason);
 }
 
+static const char *const modes[] = { "denied with EPERM and reported by the kernel", "denied with EPERM and reported by the worker", "denied with EPERM",
+                                     "the worker is killed" };
+static const char *mode_text(enum rdn_policy_mode mode) { return modes[mode < RDN_POLICY_MODES ? mode : 0]; }
+
+bool rdn_explain_call(struct rdn_buf *b, const char *call, enum rdn_policy_mode mode) {
+    unsigned n;
+    char name[64], *end;
+    const struct rdn_policy_row *rows = rdn_policy_rows(&n);
+    unsigned long nr = strtoul(call, &end, 10);
+    snprintf(name, sizeof name, "%.60s", call);
+    if (*call && !*end && nr < 100000)
+        rdn_policy_call_name((uint32_t)nr, name, sizeof name);
+    bool import = !strcmp(name, "import"), any = false, always = false;
+    if (!import && seccomp_syscall_resolve_name(name) == __NR_SCMP_ERROR)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        if (!strcmp(rows[i].call, name)) {
+            print_row(b, &rows[i]);
+            any = true;
+            always = always || rows[i].kill || !rdn_policy_nconds(&rows[i]);
+        }
+    const char *hint = rdn_explain_hint(name);
+    if (import)
+        rdn_buf_puts(b, "import: a module that was not there before the worker was confined cannot be loaded any more: R4204");
+    else if (!always)
+        rdn_buf_printf(b, "%s%s: %s", any ? "else   " : "", name, mode_text(mode));
+    if (hint)
+        rdn_buf_printf(b, "; %s", hint);
+    if (b->n && b->p[b->n - 1] != '\n')
+        rdn_buf_putc(b, '\n');
+    return true;
+}
+
 void rdn_explain_policy(struct rdn_buf *b, uint32_t got, enum rdn_policy_mode mode) {
-    static const char *const modes[] = { "denied with EPERM and reported by the kernel", "denied with EPERM and reported by the worker",
-                                         "denied with EPERM", "the worker is killed" };
     unsigned n;
     const struct rdn_policy_row *rows = rdn_policy_rows(&n);
     rdn_buf_puts(b, "layers:");
@@ -38,7 +71,7 @@ void rdn_explain_policy(struct rdn_buf *b, uint32_t got, enum rdn_policy_mode mo
     rdn_buf_puts(b, "Lua workers, which make machine code and are without mdwe, also:\n");
     for (unsigned i = 0; i < n; i++)
         print_row(b, &rows[i]);
-    rdn_buf_printf(b, "any other call: %s; other architectures: the worker is killed\n", modes[mode < RDN_POLICY_MODES ? mode : 0]);
+    rdn_buf_printf(b, "any other call: %s; other architectures: the worker is killed\n", mode_text(mode));
 }
 
 const char *rdn_explain_hint(const char *call) {

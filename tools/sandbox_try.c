@@ -33,7 +33,7 @@ static const char usage[] =
     "usage: redan sandbox try FILE.py... [--preload a,b] [--site DIR] [--deny notify|trap|errno|kill] [--function NAME]\n"
     "                                 [--deadline-ms N] [--mem-mib N] [--require TIER] [--tier] [--json]\n"
     "                 as on a lesser machine: [--no-userns] [--container[=root|user]] [--lack landlock|listener|filter] [--without LAYER]\n"
-    "       redan sandbox explain     the system calls a worker may make\n"
+    "       redan sandbox explain [CALL]   the system calls a worker may make; what becomes of one, by the name or number of a violation\n"
     "       redan sandbox probe       what this machine offers\n";
 
 static int fail(const char *text) {
@@ -281,7 +281,7 @@ static int run_try(int argc, char **argv) {
 }
 
 /* What this machine offers, or the list a worker would get here. */
-static int run_probe(bool explain) {
+static int run_probe(bool explain, const char *call) {
     struct rdn_probe p;
     struct rdn_probe_wish w = { false, false };
     struct rdn_buf b;
@@ -289,13 +289,17 @@ static int run_probe(bool explain) {
     if (rdn_probe_run(&w, &p, &e) < 0)
         return fail_with(&e);
     rdn_buf_init(&b, &rdn_libc_mem);
-    if (explain)
-        rdn_explain_policy(&b, p.bits, p.bits & RDN_GOT_LISTENER ? RDN_POLICY_NOTIFY : RDN_POLICY_TRAP);
+    enum rdn_policy_mode mode = p.bits & RDN_GOT_LISTENER ? RDN_POLICY_NOTIFY : RDN_POLICY_TRAP;
+    bool known = true;
+    if (call)
+        known = rdn_explain_call(&b, call, mode);
+    else if (explain)
+        rdn_explain_policy(&b, p.bits, mode);
     else
         rdn_probe_print(&p, &b);
     fputs(rdn_buf_str(&b), stdout);
     rdn_buf_fini(&b);
-    return 0;
+    return known ? 0 : fail("explain: no system call of that name or number");
 }
 
 int cmd_sandbox(int argc, char **argv) {
@@ -303,7 +307,7 @@ int cmd_sandbox(int argc, char **argv) {
     if (!strcmp(what, "try"))
         return run_try(argc - 1, argv + 1);
     if (!strcmp(what, "probe") || !strcmp(what, "explain"))
-        return run_probe(*what == 'e');
+        return argc > 3 || (argc > 2 && *what == 'p') ? fail("one name or number of a call at most") : run_probe(*what == 'e', argc > 2 ? argv[2] : NULL);
     fputs(usage, stderr);
     return 2;
 }

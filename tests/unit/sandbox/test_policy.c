@@ -188,6 +188,25 @@ static void never(void **state) {
     }
 }
 
+/* A violation's name or number, and what becomes of it. */
+static void explained_call(void **state) {
+    static const struct { const char *call, *text; } rows[] = {
+        { "openat", "openat: denied with EPERM and reported by the kernel; a plugin has no files; pass what it needs as an argument\n" },
+        { "ptrace", "kill   ptrace: other processes\n" },
+        { "getpid", "allow  getpid: logging asks for it with each record\n" },
+        { "mremap", "allow  mremap when arg3 <= 1: realloc\nelse   mremap: denied with EPERM and reported by the kernel\n" },
+        { "nosuch", NULL }, { "", NULL }, { "99999", NULL },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rdn_buf b;
+        rdn_buf_init(&b, &rdn_libc_mem);
+        assert_int_equal(rdn_explain_call(&b, rows[i].call, RDN_POLICY_NOTIFY), rows[i].text != NULL);
+        assert_string_equal(rdn_buf_str(&b), rows[i].text ? rows[i].text : "");
+        rdn_buf_fini(&b);
+    }
+}
+
 static void explained(void **state) {
     (void)state;
     struct rdn_buf b;
@@ -215,7 +234,7 @@ static void names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number), cmocka_unit_test(edges), cmocka_unit_test(foreign_calls), cmocka_unit_test(never),
-        cmocka_unit_test(explained), cmocka_unit_test(names), cmocka_unit_test(making_code),
+        cmocka_unit_test(explained), cmocka_unit_test(explained_call), cmocka_unit_test(names), cmocka_unit_test(making_code),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
