@@ -231,7 +231,14 @@ struct rdn_operand rdn_plan_operand_of(const struct rdn_plan *, rdn_pid);   /* o
 /* An emitter cannot compute the condition: whoever depends on it is left to interp. */
 void rdn_plan_give_up(struct rdn_plan *, const struct rdn_pcond *);
 /* Conjuncts of a rule: its operands when it is an `and` computed in place, else itself. */
-const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *, const rdn_pid *root, uint32_t *ret_n);
+static inline const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *pl, const rdn_pid *root, uint32_t *ret_n) {
+    const struct rdn_pnode *n = &pl->nodes.v[*root];
+    *ret_n = 1;
+    if (n->op != RDN_OP_AND || !(n->flags & RDN_P_NATIVE) || (n->flags & RDN_P_SHARED))
+        return root;
+    *ret_n = n->b;
+    return pl->args.v + n->a;
+}
 static inline const rdn_pid *rdn_pargs(const struct rdn_plan *pl, const struct rdn_pnode *n, uint32_t *ret_n) {
     unsigned arity = n->op == RDN_OP_AND || n->op == RDN_OP_OR ? RDN_NARY : rdn_op_arities[n->op];
     if (arity == RDN_NARY) {

@@ -13,26 +13,36 @@ double rdn_plan_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid w
         ns += v[i] == without ? 0 : c->ns[v[i]] + k_ns_and;
     return ns;
 }
-double rdn_plan_rule_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
-    double all = rdn_plan_ns(c, v, n, without);
+/* all: what computing its clauses costs. */
+static double rule_ns(struct rdn_choice *c, double all, uint32_t n, rdn_pid without, rdn_pid by) {
     if (!by)
         return k_ns_rule + all + (n - (without != 0) == 1 ? k_ns_one : 0);
     double p = rdn_plan_pass(c, by), wrong = p < 0.5 ? p : 1 - p;
     return k_ns_jump + c->ns[by] + wrong * k_ns_wrong + p * (all - c->ns[by] - k_ns_and);
 }
-rdn_pid rdn_plan_jump(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
-    double best = c->opt->force == RDN_RULE_BRANCH ? 1e18 : rdn_plan_rule_ns(c, v, n, without, 0);
+double rdn_plan_rule_ns(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, rdn_pid by) {
+    return rule_ns(c, rdn_plan_ns(c, v, n, without), n, without, by);
+}
+/* The clause to jump on and what the rule costs then. */
+static rdn_pid jump(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without, double *ret_ns) {
+    double all = rdn_plan_ns(c, v, n, without), best = rule_ns(c, all, n, without, 0);
     rdn_pid by = 0;
+    *ret_ns = best;
+    best = c->opt->force == RDN_RULE_BRANCH ? 1e18 : best;
     for (uint32_t i = 0; n > 1 + (without != 0) && i < n && c->opt->force != RDN_RULE_FLAT; i++) {
         if (v[i] == without)
             continue;
-        double ns = rdn_plan_rule_ns(c, v, n, without, v[i]);
+        double ns = rule_ns(c, all, n, without, v[i]);
         if (ns < best) {
-            best = ns;
+            *ret_ns = best = ns;
             by = v[i];
         }
     }
     return by;
+}
+rdn_pid rdn_plan_jump(struct rdn_choice *c, const rdn_pid *v, uint32_t n, rdn_pid without) {
+    double ns;
+    return jump(c, v, n, without, &ns);
 }
 
 /* ---- one technique after the other ---- */
@@ -47,7 +57,7 @@ static void settle(struct rdn_choice *c, uint32_t i, enum rdn_technique how, rdn
 }
 
 /* A clause's key, if it can go by it: equal keys ask the same word in the same way. */
-typedef rdn_pid key_fn(struct rdn_choice *, rdn_pid clause, double *ret_pass);
+typedef rdn_pid key_fn(struct rdn_choice *, rdn_pid clause, double *ret_pass);    /* pass: of a clause that has one */
 static rdn_pid equality_key(struct rdn_choice *c, rdn_pid clause, double *ret_pass) {
     rdn_pid word;
     if (!rdn_plan_equality(c->pl, clause, &word))
@@ -68,25 +78,8 @@ static rdn_pid pure_key(struct rdn_choice *c, rdn_pid clause, double *ret_pass) 
     return rdn_plan_threshold(c->pl, clause, &t) ? t.word * 2 + t.flip : 0;
 }
 
-/* The rule's rarest clause among those whose key at least `least` rules have; 0: none. */
-static rdn_pid rarest(struct rdn_choice *c, uint32_t i, key_fn *key, uint32_t least, rdn_pid *ret_key) {
-    uint32_t n;
-    const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
-    double best = 2, p;
-    rdn_pid by = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        rdn_pid word = key(c, v[k], &p);
-        if (word && p < best && c->count[word] >= least) {
-            best = p;
-            by = v[k];
-            *ret_key = word;
-        }
-    }
-    return by;
-}
-static bool wants(const struct rdn_choice *c, uint32_t i, enum rdn_technique how) {
-    uint32_t n;
-    rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
+/* Of n clauses. */
+static bool wants(const struct rdn_choice *c, uint32_t i, uint32_t n, enum rdn_technique how) {
     return open_rule(c, i) && (how == RDN_RULE_PURE ? n == 1 : n > 1 || how == RDN_RULE_INDEX || forced(c, how));
 }
 /* How rules go by a key. least: fewer rules of one word do not; start: once an event, look: each word, run: a sparse function. */
@@ -95,40 +88,70 @@ struct keyed { key_fn *key; enum rdn_technique how; uint32_t least; double start
 static double sparse_ns(struct rdn_choice *c, const struct keyed *k, uint32_t i, rdn_pid by) {
     uint32_t n;
     const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
-    return rdn_plan_pass(c, by) * (k->run / rdn_pnode_at(c->pl, by)->uses + rdn_plan_rule_ns(c, v, n, by, rdn_plan_jump(c, v, n, by)));
+    double ns;
+    jump(c, v, n, by, &ns);
+    return rdn_plan_pass(c, by) * (k->run / rdn_pnode_at(c->pl, by)->uses + ns);
 }
 /* What going by `by` saves of the rule's time. */
 static double gain(struct rdn_choice *c, const struct keyed *k, uint32_t i, rdn_pid by) {
     uint32_t n;
     const rdn_pid *v = rdn_plan_conjuncts(c->pl, &c->pl->rules[i].root, &n);
-    double else_ns = rdn_plan_rule_ns(c, v, n, 0, rdn_plan_jump(c, v, n, 0));
+    double else_ns;
+    jump(c, v, n, 0, &else_ns);
     return k->how == RDN_RULE_PURE ? else_ns : else_ns - sparse_ns(c, k, i, by);
 }
-/* Two rounds: how many could go by a word, then what they would save together. A word that saves less than the look costs is not
- * worth it, and all of them are not when they save less than the first look. */
-static void by_key(struct rdn_choice *c, const struct keyed *k) {
+/* A clause that has a key. */
+struct candidate { uint32_t rule; rdn_pid clause, word; float pass; };
+struct candidates { RDN_VEC(struct candidate) v; RDN_VEC(rdn_pid) words; };        /* words: each once; c->count has how many rules ask it */
+static void find_candidates(struct rdn_choice *c, const struct keyed *k, struct candidates *ret) {
     struct rdn_plan *pl = c->pl;
-    bool all = forced(c, k->how) || (k->how == RDN_RULE_PURE && forced(c, RDN_RULE_LADDER));
-    float *saves = rdn_new_n(c->tmp, float, 2 * (size_t)pl->nodes.n + 2);
-    rdn_pid *by = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1), *word = rdn_new_n(c->tmp, rdn_pid, pl->nrules + 1);
-    double total = 0;
     for (uint32_t i = 0; i < pl->nrules; i++) {
         uint32_t n;
         const rdn_pid *v = rdn_plan_conjuncts(pl, &pl->rules[i].root, &n);
         double p;
-        for (uint32_t a = 0; wants(c, i, k->how) && a < n; a++)
-            c->count[k->key(c, v[a], &p)]++;
+        for (uint32_t a = 0; wants(c, i, n, k->how) && a < n; a++) {
+            rdn_pid word = k->key(c, v[a], &p);
+            if (!word)
+                continue;
+            rdn_push_val(c->tmp, &ret->v, ((struct candidate){i, v[a], word, (float)p}));
+            if (!c->count[word]++)
+                rdn_push_val(c->tmp, &ret->words, word);
+        }
     }
-    for (uint32_t i = 0; i < pl->nrules; i++)
-        if (wants(c, i, k->how) && (by[i] = rarest(c, i, k->key, all ? 1 : k->least, &word[i])))
-            saves[word[i]] += (float)gain(c, k, i, by[i]);
-    for (uint32_t i = 0; i < 2 * pl->nodes.n + 2; i++) {
-        total += saves[i] > k->look ? saves[i] - k->look : 0;
-        c->count[i] = 0;
+}
+/* Each rule's rarest candidate among those whose word at least `least` rules ask: in front, one after the other. Their number. */
+static uint32_t keep_rarest(const struct rdn_choice *c, struct candidates *all, uint32_t least) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->v.n; i++) {
+        struct candidate x = all->v.v[i];
+        if (c->count[x.word] < least)
+            continue;
+        if (!n || all->v.v[n - 1].rule != x.rule)
+            all->v.v[n++] = x;
+        else if (x.pass < all->v.v[n - 1].pass)
+            all->v.v[n - 1] = x;
     }
-    for (uint32_t i = 0; i < pl->nrules; i++)
-        if (by[i] && (all || (total > k->start && saves[word[i]] > k->look)))
-            settle(c, i, k->how, by[i]);
+    return n;
+}
+/* Two rounds: how many could go by a word, then what they would save together. A word that saves less than the look costs is not
+ * worth it, and all of them are not when they save less than the first look. */
+static void by_key(struct rdn_choice *c, const struct keyed *k) {
+    bool all = forced(c, k->how) || (k->how == RDN_RULE_PURE && forced(c, RDN_RULE_LADDER));
+    struct candidates found = {0};
+    double total = 0;
+    find_candidates(c, k, &found);
+    uint32_t n = keep_rarest(c, &found, all ? 1 : k->least);
+    float *saves = n ? rdn_new_n(c->tmp, float, 2 * (size_t)c->pl->nodes.n + 2) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        saves[found.v.v[i].word] += (float)gain(c, k, found.v.v[i].rule, found.v.v[i].clause);
+    for (uint32_t i = 0; i < found.words.n; i++) {
+        float s = n ? saves[found.words.v[i]] : 0;
+        total += s > k->look ? s - k->look : 0;
+        c->count[found.words.v[i]] = 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (all || (total > k->start && saves[found.v.v[i].word] > k->look))
+            settle(c, found.v.v[i].rule, k->how, found.v.v[i].clause);
 }
 static struct keyed keyed_by(const struct rdn_choice *c, enum rdn_technique how) {
     switch (how) {
@@ -261,13 +284,17 @@ static void costs(struct rdn_choice *c) {
         if (rdn_pnode_leaf(n) || !n->uses)
             continue;
         const rdn_pid *v = rdn_pargs(pl, n, &k);
-        c->ns[p] = (float)(rdn_plan_op_ns(n) + (n->flags & RDN_P_GUARD ? k_ns_guard : 0));
-        c->size[p] = 1;
+        float ns = (float)(rdn_plan_op_ns(n) + (n->flags & RDN_P_GUARD ? k_ns_guard : 0));
+        uint32_t size = 1;
+        uint8_t costly = 0;
         for (uint32_t i = 0; i < k; i++) {
-            c->ns[p] += rdn_pnode_at(pl, v[i])->flags & RDN_P_SHARED ? 0 : c->ns[v[i]];
-            c->costly[p] |= c->costly[v[i]];
-            c->size[p] = (uint8_t)(c->size[p] + c->size[v[i]] > 255 ? 255 : c->size[p] + c->size[v[i]]);
+            ns += rdn_pnode_at(pl, v[i])->flags & RDN_P_SHARED ? 0 : c->ns[v[i]];
+            costly |= c->costly[v[i]];
+            size += c->size[v[i]];
         }
+        c->ns[p] = ns;
+        c->costly[p] = costly;
+        c->size[p] = (uint8_t)(size > 255 ? 255 : size);
         c->no_late |= (n->flags & RDN_P_SHARED) && c->costly[p] && c->size[p] > RDN_UNSHARE_SIZE;
     }
 }

@@ -622,11 +622,11 @@ static rdn_pid copy_new(struct rdn_copy *c, rdn_id id) {
         return rdn_copy_node(c, n->a);
     if (n->op == RDN_OP_INLINE)
         return rdn_copy_node(c, ir->args.v[n->a + n->b - 1]);
+    if (n->op == RDN_OP_FIELD || n->op == RDN_OP_PARAM || n->op == RDN_OP_NOW || n->op == RDN_OP_TS)
+        return leaf(c, id);
     if (n->op == RDN_OP_CONST || is_constant(c, id))
         return const_node(c, id);
     switch (n->op) {
-    case RDN_OP_FIELD: case RDN_OP_PARAM: case RDN_OP_NOW: case RDN_OP_TS:
-        return leaf(c, id);
     case RDN_OP_AND: case RDN_OP_OR: {
         rdn_pid v[2] = {rdn_copy_node(c, n->a), rdn_copy_node(c, n->b)};
         return avail(c, v[0]) && avail(c, v[1]) ? junction(c, n->op, v, 2, id) : opaque(c, id);

@@ -3,15 +3,6 @@
 #include <string.h>
 #include "jit/plan_impl.h"
 
-const rdn_pid *rdn_plan_conjuncts(const struct rdn_plan *pl, const rdn_pid *root, uint32_t *ret_n) {
-    const struct rdn_pnode *n = &pl->nodes.v[*root];
-    *ret_n = 1;
-    if (n->op != RDN_OP_AND || !(n->flags & RDN_P_NATIVE) || (n->flags & RDN_P_SHARED))
-        return root;
-    *ret_n = n->b;
-    return pl->args.v + n->a;
-}
-
 static void leave_to_interp(struct rdn_plan *pl, uint32_t rule) {
     bool late = pl->ir->rules[pl->ir->events[pl->event].rules[rule]].late;
     pl->nhow[pl->rules[rule].how]--;

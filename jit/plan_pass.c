@@ -173,14 +173,13 @@ static const double *column(struct rdn_passes *s, rdn_pid p, double *to, unsigne
 }
 
 /* ---- clauses ---- */
-/* How many of n pairs compare so: x with y, or with the one value at y. In vectors, of which true is -1: gcc makes none of a sum of bools. */
+/* How many of the pairs [i, n) compare so: x with y, or with the one value at y. In vectors, of which true is -1: gcc makes none of a sum of bools. */
 typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 typedef int64_t two_masks __attribute__((vector_size(16)));
 #define COUNT(name, op)                                                                 \
-    static int name(const double *x, const double *y, bool one, uint32_t n) {           \
+    static int name(const double *x, const double *y, bool one, uint32_t i, uint32_t n) { \
         two_masks sum = {0}, more = {0};                                                \
         two k = {*y, *y};                                                               \
-        uint32_t i = 0;                                                                 \
         for (; one && i + 4 <= n; i += 4) {                                             \
             sum -= *(const two *)(x + i) op k;                                          \
             more -= *(const two *)(x + i + 2) op k;                                     \
@@ -198,9 +197,9 @@ COUNT(count_lt, <)
 COUNT(count_le, <=)
 COUNT(count_gt, >)
 COUNT(count_ge, >=)
-typedef int count_fn(const double *x, const double *y, bool one, uint32_t n);
+typedef int count_fn(const double *x, const double *y, bool one, uint32_t i, uint32_t n);
 /* A comparison is counted at once. -1: it is none; -2: the rows do not tell. */
-static int compared(struct rdn_passes *s, const struct rdn_pnode *n) {
+static int compared(struct rdn_passes *s, const struct rdn_pnode *n, uint32_t from) {
     static count_fn *const as_it_is[] = {count_eq, count_ne, count_lt, count_le}, *const turned[] = {count_eq, count_ne, count_gt, count_ge};
     double a[RDN_SAMPLE_MAX], b[RDN_SAMPLE_MAX];
     unsigned op = n->op - (unsigned)RDN_OP_EQ;
@@ -213,25 +212,27 @@ static int compared(struct rdn_passes *s, const struct rdn_pnode *n) {
         b[0] = turn ? number_of(l, l->lo) : number_of(r, r->lo);
     else
         y = x ? column(s, n->b, b, 1) : NULL;
-    return x && y ? (turn ? turned : as_it_is)[op](x, y, one, s->n) : -2;
+    return x && y ? (turn ? turned : as_it_is)[op](x, y, one, from, s->n) : -2;
 }
-/* How many of the first `n` events the clause holds for; below 0: the rows do not tell. */
-static int holds(struct rdn_passes *s, rdn_pid p, uint32_t n) {
+/* How many of the events [from, n) the clause holds for; below 0: the rows do not tell. */
+static int holds(struct rdn_passes *s, rdn_pid p, uint32_t from, uint32_t n) {
     double own[RDN_SAMPLE_MAX];
     s->n = n;
-    int yes = compared(s, rdn_pnode_at(s->c->pl, p));
+    int yes = compared(s, rdn_pnode_at(s->c->pl, p), from);
     if (yes != -1)
         return yes;
     const double *x = column(s, p, own, 0);
-    return x ? count_ne(x, &(double){0}, true, n) : -1;
+    return x ? count_ne(x, &(double){0}, true, from, n) : -1;
 }
 static bool sampled(struct rdn_passes *s, rdn_pid p, double expected, double *ret) {
     uint32_t n = s->of->n < FEW ? s->of->n : FEW;
-    int yes = holds(s, p, n);
+    int yes = holds(s, p, 0, n);
     if (yes < 0)
         return false;
-    if (s->of->n > n && (yes <= FEW / 8 || yes >= FEW - FEW / 8))
-        yes = holds(s, p, n = s->of->n);
+    if (s->of->n > n && (yes <= FEW / 8 || yes >= FEW - FEW / 8)) {
+        yes += holds(s, p, n, s->of->n);
+        n = s->of->n;
+    }
     *ret = ((double)yes + expected) / ((double)n + 1);   /* what was expected counts as one event */
     return true;
 }

@@ -248,27 +248,30 @@ static int check_batches(struct check *k, struct rdn_arena *a, redan_error *rete
     return rc;
 }
 
-static int check_all(struct check *k, uint32_t budget_us, redan_error *reterr) {
-    int64_t end = rdn_mono_ns() + (int64_t)budget_us * 1000;
+static int check_all(struct check *k, int64_t end, redan_error *reterr) {
     const struct rdn_unit *u = k->prog->x;
+    int64_t now = rdn_mono_ns(), longest = 0;            /* of an event */
     for (unsigned nth = 0; nth < EVENTS_MAX; nth++)      /* a round over all types before the next: time is shared fairly */
         for (uint32_t e = 0; e < k->ir->nevents; e++) {
             if (!u->events[e].rules && !u->events[e].preds && !u->events[e].plan->items.n && !u->events[e].plan->keys.n)
                 continue;
-            bool late = rdn_mono_ns() > end;
-            if (nth >= EVENTS_MIN && late)
-                return 0;
+            bool late = now > end;
+            if (nth >= EVENTS_MIN && now + longest > end)
+                return 0;                                /* the next one would take longer than there is time */
             if (nth == EDGES || k->ir->nevents > 1)
                 collect_constants(k, u->events[e].plan);
             int rc = judge(k, e, nth, late ? (struct share){nth, EVENTS_MIN} : (struct share){0, 1}, reterr);
             if (rc)
                 return rc;
+            int64_t then = now;
+            now = rdn_mono_ns();
+            longest = now - then > longest ? now - then : longest;
         }
     return 0;
 }
 
-/* budget_us 0: batches alone. */
-static int check_with(struct rdn_program *p, uint32_t budget_us, struct rdn_arena *a, struct rdn_frame *volatile *kept, redan_error *reterr) {
+/* end 0: batches alone. */
+static int check_with(struct rdn_program *p, int64_t end, struct rdn_arena *a, struct rdn_frame *volatile *kept, redan_error *reterr) {
     static const struct rdn_helpers helpers = {.wread = wread, .tread = tread, .inlist = inlist, .incal = incal, .call = call};
     struct check *k = rdn_new(a, struct check);
     uint32_t most = 16;
@@ -284,23 +287,23 @@ static int check_with(struct rdn_program *p, uint32_t budget_us, struct rdn_aren
     if (rc)
         return rc;
     *kept = k->frame;
-    rc = budget_us ? check_all(k, budget_us, reterr) : 0;
+    rc = end ? check_all(k, end, reterr) : 0;
     return rc ? rc : check_batches(k, a, reterr);
 }
-static int check(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
+static int check(struct rdn_program *p, int64_t end, redan_error *reterr) {
     struct rdn_arena a;
     struct rdn_frame *volatile kept = NULL;
     jmp_buf oom;
     rdn_arena_init(&a, p->mem);
     a.oom = &oom;
-    int rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "self-check") : check_with(p, budget_us, &a, &kept, reterr);
+    int rc = setjmp(oom) ? rdn_fail(reterr, NOMEM, "", "self-check") : check_with(p, end, &a, &kept, reterr);
     rdn_frame_close(kept);
     rdn_arena_fini(&a);
     return rc;
 }
 int rdn_selfcheck(struct rdn_program *p, uint32_t budget_us, redan_error *reterr) {
     int64_t t0 = rdn_mono_ns();
-    int rc = budget_us ? check(p, budget_us, reterr) : 0;
+    int rc = budget_us ? check(p, t0 + (int64_t)budget_us * 1000, reterr) : 0;
     p->info.selfcheck_us = (uint32_t)((rdn_mono_ns() - t0) / 1000);
     return rc;
 }
