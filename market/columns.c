@@ -252,6 +252,7 @@ static uint32_t touched(struct rdn_cursor *r, const redan_mevent *e, struct plac
         break;
     case REDAN_MARKET_TRADE:
     case REDAN_MARKET_FILL:
+    case REDAN_MARKET_ORDER:
     case REDAN_MARKET_STATUS:
     case REDAN_MARKET_CLEAR:
         n = 0;

@@ -85,7 +85,7 @@ static bool reserve(struct redan_feed *f, uint32_t max_orders, int64_t patience_
     for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
         f->names_mask = f->names_mask * 2 + 1;
     f->instruments = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->instruments[0]);
-    f->books.book = rdn_zalloc(&rdn_libc_mem, f->max_instruments * sizeof f->books.book[0]);
+    f->books.book = rdn_market_reserve(f->max_instruments * sizeof f->books.book[0]);
     f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
     f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
     return f->instruments && f->books.book && f->names && f->locates && reserve_resync(f, patience_ns) &&
@@ -115,8 +115,7 @@ int redan_feed_open(redan_feed **ret, const redan_feed_options *o, redan_error *
 void redan_feed_close(redan_feed *f) {
     if (!f)
         return;
-    for (uint32_t i = 0; i < f->books.n; i++)
-        rdn_book_close(&f->books.book[i]);
+    rdn_books_close(&f->books);
     rdn_orders_close(&f->books.orders);
     rdn_events_close(&f->ready);
     rdn_events_close(&f->held);
@@ -125,7 +124,7 @@ void redan_feed_close(redan_feed *f) {
         rdn_mold_close(f->mold);
     rdn_free(&rdn_libc_mem, f->mold, sizeof *f->mold);
     rdn_free(&rdn_libc_mem, f->syncs, f->max_instruments * sizeof f->syncs[0]);
-    rdn_free(&rdn_libc_mem, f->books.book, f->max_instruments * sizeof f->books.book[0]);
+    rdn_market_release(f->books.book, f->max_instruments * sizeof f->books.book[0]);
     rdn_free(&rdn_libc_mem, f->locates, RDN_LOCATES * sizeof f->locates[0]);
     rdn_free(&rdn_libc_mem, f->names, (f->names_mask + 1) * sizeof f->names[0]);
     rdn_free(&rdn_libc_mem, f->instruments, f->max_instruments * sizeof f->instruments[0]);
@@ -166,9 +165,8 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
         return rdn_fail(reterr, INVAL, "", "symbol or number of '%s' is there already", in->symbol);
     /* A book that appears in the middle of a numbered stream is as whole as the others. */
     bool valid = f->format->resync == RDN_RESYNC_NONE || (f->mold && f->mold->state == RDN_FEED_LIVE);
-    if (rdn_book_open(b, f->books.window, f->books.far, valid) < 0)
+    if (rdn_book_open(&f->books, b, valid) < 0)
         return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
-    f->book_bytes += b->bytes;
     f->instruments[f->books.n] = *in;
     f->instruments[f->books.n].per_price = 1e9 / (double)in->tick_nano;
     *name = (struct rdn_feed_name){ key, ++f->books.n };
@@ -309,13 +307,29 @@ uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_m
     return n;
 }
 
-static void look_ahead(struct redan_feed *f, const redan_mevent *e) {
-    rdn_orders_prefetch(&f->books.orders, e->order_id, e->instrument);
+/* What an event will touch, fetched in two steps: first where its order and its book stand, then, when these are there, the levels they
+ * name. A table that stays in the cache anyway needs neither. */
+enum { FAR_AHEAD = 24, NEAR_AHEAD = 10, CACHED_BYTES = 1 << 19, CACHED_BOOKS = 16 };
+
+static inline void far_ahead(struct redan_feed *f, const redan_mevent *e) {
+    rdn_orders_prefetch(&f->books.orders, e->action == REDAN_MARKET_REPLACE ? e->other_id : e->order_id, e->instrument);
     if (e->instrument >= f->books.n)
         return;
-    if (e->side == REDAN_BID || e->side == REDAN_ASK)
-        rdn_levels_prefetch(&f->books.book[e->instrument].levels, e->side - 1u, e->px_ticks);
-    __builtin_prefetch(&f->books.book[e->instrument].line, 1);
+    const char *b = (const char *)&f->books.book[e->instrument];
+    for (unsigned i = 0; i < sizeof(struct rdn_book); i += 64)
+        __builtin_prefetch(b + i, 1);
+}
+
+static inline void near_ahead(struct redan_feed *f, const redan_mevent *e) {
+    if (e->instrument >= f->books.n)
+        return;
+    const struct rdn_levels *l = &f->books.book[e->instrument].levels;
+    const struct rdn_order *o = &f->books.orders.slots[rdn_orders_home(&f->books.orders, e->order_id, e->instrument)];
+    bool own = o->qty && o->id == e->order_id && o->place >> 1 == e->instrument;
+    if (own || e->side == REDAN_BID || e->side == REDAN_ASK)
+        rdn_levels_prefetch(l, own ? o->place & 1 : e->side - 1u, own ? o->px : e->px_ticks);
+    for (unsigned i = 0; i < RDN_SIDES; i++)
+        __builtin_prefetch(&l->side[i].win[l->side[i].best & (l->size - 1)]);
 }
 
 /* The event with its instrument filled in; false: no live order tells. */
@@ -377,21 +391,18 @@ static uint8_t apply(struct redan_feed *f, const redan_mevent *e) {
         }
         f->last_ts = e->ts_event_ns;
     }
-    later = rdn_book_apply(&f->books, e);
-    fault = fault ? fault : later;
-    if (e->flags & REDAN_MF_LAST) {
-        later = rdn_book_publish(&f->books, &f->books.book[e->instrument], e);
-        fault = fault ? fault : later;
-    }
-    return fault;
+    later = rdn_book_event(&f->books, e);
+    return fault ? fault : later;
 }
 
 uint32_t redan_feed_apply(redan_feed *f, const redan_mevent *ev, uint32_t n, uint8_t *ret_faults) {
-    enum { AHEAD = 16 };
     uint32_t applied = 0;
+    bool ahead = f->books.orders.bytes > CACHED_BYTES || f->books.n > CACHED_BOOKS, near = f->books.n > CACHED_BOOKS;
     for (uint32_t i = 0; i < n; i++) {
-        if (n - i > AHEAD)
-            look_ahead(f, &ev[i + AHEAD]);
+        if (ahead && n - i > FAR_AHEAD)
+            far_ahead(f, &ev[i + FAR_AHEAD]);
+        if (near && n - i > NEAR_AHEAD)
+            near_ahead(f, &ev[i + NEAR_AHEAD]);
         uint8_t fault = apply(f, &ev[i]);
         applied += fault == 0;
         if (ret_faults)
@@ -435,7 +446,7 @@ int redan_book_sweep(const redan_feed *f, uint32_t instrument, uint32_t side, in
 
 void redan_feed_stats_get(const redan_feed *f, redan_feed_stats *ret) {
     *ret = (redan_feed_stats){ .events = f->events, .bytes = f->bytes, .filtered = f->filtered, .live_orders = f->books.orders.n, .peak_orders = f->books.orders.peak,
-                               .reserved_bytes = f->book_bytes + f->books.orders.bytes };
+                               .reserved_bytes = f->books.reserved + f->books.orders.bytes };
     memcpy(ret->faults, f->books.faults, sizeof ret->faults);
 }
 

@@ -46,7 +46,7 @@ struct redan_feed {
     bool dead;                                          /* the input is not of its format: the rest of it is not looked at */
     unsigned char head[16];                             /* what a decoder remembers of the input's head */
     int64_t date_ns, last_ts;
-    uint64_t seq, events, bytes, filtered, book_bytes;
+    uint64_t seq, events, bytes, filtered;
 };
 const struct rdn_format *rdn_format_find(const char *name);          /* NULL: none */
 

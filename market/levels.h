@@ -55,6 +55,30 @@ static inline bool rdn_levels_best(const struct rdn_levels *l, unsigned side, in
     *ret_qty = s->win[s->best & (l->size - 1)].qty;
     return true;
 }
+/* The level of a price that the window holds, or NULL. */
+static inline struct rdn_level *rdn_levels_near(const struct rdn_levels *l, unsigned side, int64_t px) {
+    const struct rdn_side *s = &l->side[side];
+    int64_t k = rdn_levels_key(side, px);
+    return (uint64_t)k - (uint64_t)s->lo < l->size ? &s->win[k & (l->size - 1)] : NULL;
+}
+/* As add and take, for levels of the window that were there and stay. */
+static inline bool rdn_levels_add_fast(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty) {
+    struct rdn_level *v = rdn_levels_near(l, side, px);
+    int64_t sum;
+    if (!v || !v->qty || __builtin_add_overflow(v->qty, qty, &sum))
+        return rdn_levels_add(l, side, px, qty, 1);
+    v->qty = sum;
+    v->orders++;
+    return true;
+}
+static inline int64_t rdn_levels_take_fast(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty, uint32_t orders) {
+    struct rdn_level *v = rdn_levels_near(l, side, px);
+    if (!v || v->qty <= qty || v->orders < orders)
+        return rdn_levels_take(l, side, px, qty, orders);
+    v->qty -= qty;
+    v->orders -= orders;
+    return qty;
+}
 static inline void rdn_levels_prefetch(const struct rdn_levels *l, unsigned side, int64_t px) {
     int64_t k = rdn_levels_key(side, px);
     __builtin_prefetch(&l->side[side].win[k & (l->size - 1)], 1);

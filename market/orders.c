@@ -38,12 +38,7 @@ void rdn_orders_close(struct rdn_orders *t) {
 bool rdn_orders_add(struct rdn_orders *t, struct rdn_order o) {
     if (t->n >= t->max)
         return false;
-    uint32_t i = rdn_orders_home(t, o.id, o.place >> 1);
-    while (t->slots[i].qty)
-        i = (i + 1) & t->mask;
-    t->slots[i] = o;
-    if (++t->n > t->peak)
-        t->peak = t->n;
+    rdn_orders_put(t, rdn_orders_place(t, o.id, o.place >> 1), o);
     return true;
 }
 

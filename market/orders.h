@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * orders.h: the live orders of one feed: open addressing, 32 bytes an order, at most half full.
  *
- *   find, add, remove    O(1); linear probing, removal shifts the rest of the run back
+ *   find, place, add, remove    O(1); linear probing, removal shifts the rest of the run back
  *
  * A slot with qty 0 is free, so that every 64-bit id is legal. Pointers into the table are good until the next add or remove. */
 #ifndef RDN_ORDERS_H
@@ -34,17 +34,26 @@ void rdn_orders_close(struct rdn_orders *);
 static inline uint32_t rdn_orders_home(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
     return (uint32_t)rdn_mix64(t->by_instrument ? id + instrument * 0x9e3779b97f4a7c15u : id) & t->mask;
 }
-static inline struct rdn_order *rdn_orders_find(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
+/* The place of an id: the slot that has it, or the free one where it belongs. */
+static inline struct rdn_order *rdn_orders_place(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
     for (uint32_t i = rdn_orders_home(t, id, instrument);; i = (i + 1) & t->mask) {
         struct rdn_order *o = &t->slots[i];
-        if (!o->qty)
-            return NULL;
-        if (o->id == id && (!t->by_instrument || o->place >> 1 == instrument))
+        if (!o->qty || (o->id == id && (!t->by_instrument || o->place >> 1 == instrument)))
             return o;
     }
 }
+static inline struct rdn_order *rdn_orders_find(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
+    struct rdn_order *o = rdn_orders_place(t, id, instrument);
+    return o->qty ? o : NULL;
+}
 static inline void rdn_orders_prefetch(const struct rdn_orders *t, uint64_t id, uint32_t instrument) {
     __builtin_prefetch(&t->slots[rdn_orders_home(t, id, instrument)], 1);
+}
+/* Into a free place that rdn_orders_place gave; there must be fewer than max. */
+static inline void rdn_orders_put(struct rdn_orders *t, struct rdn_order *at, struct rdn_order o) {
+    *at = o;
+    if (++t->n > t->peak)
+        t->peak = t->n;
 }
 /* The id must not be there. False: full. */
 bool rdn_orders_add(struct rdn_orders *, struct rdn_order);

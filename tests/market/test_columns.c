@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "market/arrow.h"
+#include "market/decimal.h"
 #include "market/feed.h"
 #include "tests/market/golden_kit.h"
 
@@ -300,6 +301,24 @@ static void refusals(void **state) {
     unlink(path);
 }
 
+/* Eight characters at a time or one by one: the same numbers, whatever stands behind the digits. */
+static void digits(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 200000; seed++) {
+        char text[24];
+        uint64_t r = rdn_mix64(seed), got, want = 0;
+        unsigned n = r % 22, k = 0, most = r & 64 ? 9 : 18;
+        for (unsigned i = 0; i < sizeof text; i++) {
+            uint64_t x = rdn_mix64(r + i);
+            text[i] = x % 13 ? (char)('0' + x / 13 % 10) : (char)(x >> 32);
+        }
+        for (; k < n && text[k] >= '0' && text[k] <= '9'; k++)
+            want = want * 10 + (uint64_t)(text[k] - '0');
+        const char *end = rdn_decimal_digits(text, text + n, most, &got);
+        check(k && k <= most ? end == text + k && got == want : !end, "seed %lu: %u digits of %u, %lu", seed, k, n, got);
+    }
+}
+
 /* --- Arrow --- */
 
 static void arrow(void **state) {
@@ -342,6 +361,6 @@ static void arrow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(lobster), cmocka_unit_test(chunks), cmocka_unit_test(depth), cmocka_unit_test(looks), cmocka_unit_test(values),
-                                        cmocka_unit_test(damaged), cmocka_unit_test(cut_short), cmocka_unit_test(refusals), cmocka_unit_test(arrow) };
+                                        cmocka_unit_test(damaged), cmocka_unit_test(cut_short), cmocka_unit_test(refusals), cmocka_unit_test(digits), cmocka_unit_test(arrow) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "tests/unit/rows.h"
 
 enum { READERS = 3, WRITES = 300000 };
-static struct rdn_books books;
+static struct rdn_books books = { .window = 256, .far = 64 };
 static struct rdn_book book;
 static _Atomic bool done;
 
@@ -25,7 +25,7 @@ static void no_torn_line(void **state) {
     (void)state;
     pthread_t t[READERS];
     uint64_t bad[READERS] = { 0 };
-    assert_int_equal(rdn_book_open(&book, 256, 64, true), 0);
+    assert_int_equal(rdn_book_open(&books, &book, true), 0);
     for (unsigned i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&t[i], NULL, read_lines, &bad[i]), 0);
     for (int64_t n = 1; n <= WRITES; n++) {
@@ -41,7 +41,7 @@ static void no_torn_line(void **state) {
         pthread_join(t[i], NULL);
         check(bad[i] == 0, "reader %u saw %lu torn lines", i, bad[i]);
     }
-    rdn_book_close(&book);
+    rdn_books_close(&books);
 }
 
 int main(void) {
