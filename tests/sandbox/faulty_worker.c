@@ -2,6 +2,7 @@
  * faulty_worker.c: redan-worker on a machine where one system call fails. `--preload fault.N` names the row of failing_calls.def; without
  * one it changes nothing. Lies in tests/sandbox of a build folder and starts plugins/redan-worker of the same. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdio.h>
