@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plugins/manifest.h"
 
+enum { MOST_HEAD = 64 << 10 };
 static void hex_of(const char *p, size_t n, char out[65]) {
     uint8_t h[32];
     crypto_hash_sha256(h, (const unsigned char *)p, n);
@@ -103,6 +104,8 @@ int rdn_bundle_read(struct rdn_arena *a, const char *bytes, size_t n, struct rdn
     if (n < 12 || memcmp(bytes, RDN_BUNDLE_MAGIC, 8) != 0)
         return rdn_fail(reterr, CORRUPT, "R4201", "not a bundle: it does not begin with %s", RDN_BUNDLE_MAGIC);
     memcpy(&len, bytes + 8, sizeof len);
+    if (len > MOST_HEAD)                                /* it is read into nodes, each larger than the text it stands for */
+        return rdn_fail(reterr, CORRUPT, "R4201", "the bundle's manifest has %u KiB, at most %d", len >> 10, MOST_HEAD >> 10);
     if (len > n - 12)
         return rdn_fail(reterr, CORRUPT, "R4201", "the bundle ends inside its manifest");
     struct reading r = { .arena = a, .at = bytes + 12 + len, .end = bytes + n, .files = ret,

@@ -3,6 +3,7 @@
 #include "sandbox/probe.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,21 +17,48 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
 
-/* Runs fn in a child: 0 or its errno; EINTR when it was killed by a signal, e.g. by an outer filter. */
+/* A host's handlers are not for the child, nor what it blocks or ignores: the alarm has to end it, and it waits for children of its own. */
+enum { PATIENCE_MS = 6000 };
+static void plain_signals(void) {
+    sigset_t none;
+    for (int sig = 1; sig < _NSIG; sig++)
+        signal(sig, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void try(int (*fn)(void), int tell) {
+    plain_signals();
+    alarm(5);
+    int rc = fn();
+    unsigned char err = rc < 0 ? (unsigned char)(-rc & 0x7f) : (unsigned char)rc;
+    _exit(write(tell, &err, 1) == 1 ? 0 : 1);
+}
+
+/* Runs fn in a child: 0 or its errno; EINTR when it was killed by a signal, e.g. by an outer filter. The answer comes through a pipe: a
+ * host that ignores SIGCHLD, or reaps whatever ends, leaves no exit status. */
 static int in_child(int (*fn)(void)) {
-    pid_t pid = fork();
-    int st;
-    if (pid < 0)
+    int ends[2];
+    unsigned char err = EINTR;
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return errno;
-    if (pid == 0) {
-        alarm(5);
-        int rc = fn();
-        _exit(rc < 0 ? (-rc & 0x7f) : rc);
-    }
-    while (waitpid(pid, &st, 0) < 0)
-        if (errno != EINTR)
-            return errno;
-    return WIFEXITED(st) ? WEXITSTATUS(st) : EINTR;
+    pid_t pid = fork();
+    if (pid == 0)
+        try(fn, ends[1]);
+    int rc = pid < 0 ? errno : 0;
+    close(ends[1]);
+    struct pollfd answer = { ends[0], POLLIN, 0 };
+    int n = 0;
+    while (pid > 0 && (n = poll(&answer, 1, PATIENCE_MS)) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && n == 0)
+        kill(pid, SIGKILL);                             /* its alarm did not end it */
+    else if (n > 0 && read(ends[0], &err, 1) < 0)
+        err = EIO;
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return rc ? rc : err;
 }
 
 static int try_seccomp(void) {

@@ -118,6 +118,6 @@ bool args_count(const struct args *a, const char *name, uint64_t low, uint64_t *
 bool args_words(const struct args *a, int min, int max) {
     if (a->nwords >= min && a->nwords <= max)
         return true;
-    usage("%s: wrong number of files; see `redan help %s`", a->verb, a->verb);
+    usage("%s: wrong number of files; see `redan %s%s`", a->verb, strcmp(a->verb, "plugin") ? "help " : "", strcmp(a->verb, "plugin") ? a->verb : "plugin help");
     return false;
 }

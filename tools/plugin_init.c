@@ -323,8 +323,10 @@ static int make(struct making *m, const char *rules, bool native) {
 int plugin_init(int argc, char **argv) {
     static const struct opt opts[] = { { "--from", OPT_VALUE, "" }, { "--native", OPT_FLAG, "" }, { "--dir", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct project p;
-    if (!args_read(&p.args, "plugin", argc, argv, opts) || !args_words(&p.args, 1, 1))
+    if (!args_read(&p.args, "plugin", argc, argv, opts))
         return EXIT_USAGE;
+    if (p.args.nwords != 1)
+        return usage("plugin init: one name expected: redan plugin init NAME");
     const char *rules = args_value(&p.args, "--from"), *dir = args_value(&p.args, "--dir");
     bool native = args_flag(&p.args, "--native");
     struct making m = { .p = &p, .name = p.args.words[0], .dir = dir ? dir : p.args.words[0] };

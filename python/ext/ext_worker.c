@@ -296,16 +296,11 @@ static void put_answer(const struct function *k, const struct rdn_wire_value *v,
     }
 }
 
-static PyObject *answers_of(const struct function *k, const struct call *c, uint32_t n, enum rdn_outcome worst) {
-    PyObject *values = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n * k->ret_width);
-    if (!values)
-        return NULL;
-    uint8_t *to = (uint8_t *)PyBytes_AsString(values);
-    memset(to, 0, (size_t)n * k->ret_width);
+/* While texts are the lane's own, and without an object: making one may run a finalizer, which may call this worker. */
+static void take_answers(const struct function *k, const struct call *c, uint32_t n, uint8_t *to) {
     for (uint32_t i = 0; i < n; i++)
         if (c->outs[i] == RDN_OUT_VALUE)
             put_answer(k, &c->out[i], to + (size_t)i * k->ret_width);
-    return Py_BuildValue("(iy#N)", (int)worst, (const char *)c->outs, (Py_ssize_t)n, values);
 }
 
 /* call(function, columns, rows, now_ns) -> (worst outcome, outcome a row, values) */
@@ -323,19 +318,25 @@ static PyObject *worker_call(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_ValueError, "1 to %u rows a call", (unsigned)(most < ROWS ? most : ROWS));
     const struct function *f = &k->fns[fn];
     struct call *c = calloc(1, sizeof *c);
-    if (!c)
+    uint8_t *values = calloc(n, f->ret_width);
+    if (!c || !values) {
+        free(c);
+        free(values);
         return PyErr_NoMemory();
+    }
     if (take_columns(f, columns, n, c)) {
         enum rdn_outcome worst;
         ext_lock(&k->mu);
         Py_BEGIN_ALLOW_THREADS
         worst = rdn_plugin_call_fn(k->p, fn, 0, c->args, f->nparams, n, now, 0, c->out, c->outs);
         Py_END_ALLOW_THREADS
-        r = answers_of(f, c, n, worst);
+        take_answers(f, c, n, values);
         pthread_mutex_unlock(&k->mu);
+        r = Py_BuildValue("(iy#y#)", (int)worst, (const char *)c->outs, (Py_ssize_t)n, (const char *)values, (Py_ssize_t)n * f->ret_width);
     }
     while (c->nheld)
         PyBuffer_Release(&c->held[--c->nheld]);
+    free(values);
     free(c);
     return r;
 }

@@ -121,6 +121,28 @@ static void test_damaged_bundles(void **state) {
     rdn_buf_fini(&b);
 }
 
+/* A head of megabytes of tiny nodes costs nothing: it is refused by its size. */
+static void test_long_head(void **state) {
+    struct rdn_bundle_file out[RDN_BUNDLE_FILES];
+    struct rdn_bundle_head h;
+    struct rdn_arena a;
+    redan_error e = { 0 };
+    uint32_t n = 1 << 20, nfiles;
+    char *p = malloc(n + 12);
+    (void)state;
+    assert_non_null(p);
+    memcpy(p, RDN_BUNDLE_MAGIC, 8);
+    memcpy(p + 8, &n, 4);
+    for (uint32_t i = 0; i < n; i++)
+        p[12 + i] = i & 1 ? ',' : '1';
+    p[12] = '[', p[n + 11] = ']';
+    rdn_arena_init(&a, &rdn_libc_mem);
+    assert_true(rdn_bundle_read(&a, p, n + 12, &h, out, &nfiles, &e) < 0);
+    assert_non_null(strstr(e.text, "1024 KiB, at most 64"));
+    rdn_arena_fini(&a);
+    free(p);
+}
+
 static const char *const sides[] = { "buy", "sell" };
 static const struct rdn_wire_field fields[] = { { "qty", { .kind = RDN_WIRE_INT }, 16, -1 }, { "note", { .kind = RDN_WIRE_TEXT, .size = 8 }, 24, 0 } };
 static const struct { struct rdn_wire_type t; const char *text; bool good; } cells[] = {
@@ -319,7 +341,7 @@ static void test_no_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_manifest_is_read), cmocka_unit_test(test_damaged_manifests), cmocka_unit_test(test_damaged_bundles), cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_damaged_rows),     cmocka_unit_test(test_layouts),           cmocka_unit_test(test_linked_folders),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_damaged_rows),     cmocka_unit_test(test_layouts),           cmocka_unit_test(test_long_head), cmocka_unit_test(test_linked_folders),  cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }
