@@ -17,7 +17,10 @@ struct tally {                                           /* the winning verdict 
 
 /* Cause and place of a condition are worked out when asked for, or before accepted windows change under them. */
 enum { CAUSE_LATER = 255 };
-static const struct rdn_cell later = { .cause = CAUSE_LATER };
+static void add_later(struct rdn_binding *b, uint32_t rule) {
+    b->undefined[b->nundefined] = (uint16_t)rule;
+    b->causes[b->nundefined++].cause = CAUSE_LATER;
+}
 static void find_cause(struct rdn_binding *b, uint32_t i) {
     if (b->causes[i].cause == CAUSE_LATER)
         rdn_exec_cause(b->frame, b->undefined[i], &b->causes[i]);
@@ -139,13 +142,13 @@ static void take_action(struct tally *t, uint32_t rule, const struct rdn_rule *r
 static void take_rule(struct tally *t, uint32_t rule, bool undefined) {
     struct rdn_binding *b = t->b;
     const struct rdn_rule *r = &b->rs->ir->rules[rule];
-    const struct rdn_cell *points = b->points + b->rs->rules[rule].points;
     if (undefined) {
-        add_undefined(b, rule, &later);
+        add_later(b, rule);
         if (r->undef && r->undef->verb != RDN_V_SKIP)
-            take_action(t, rule, r, r->undef, points + r->nacts);
+            take_action(t, rule, r, r->undef, b->points + b->rs->rules[rule].points + r->nacts);
         return;
     }
+    const struct rdn_cell *points = b->points + b->rs->rules[rule].points;
     for (uint32_t i = 0; i < r->nacts; i++)
         take_action(t, rule, r, &r->acts[i], points + i);
 }

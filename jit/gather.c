@@ -351,32 +351,42 @@ static inline bool is_missing(const struct rdn_frame *f, const struct rdn_fill *
         missing |= r->at->states[s->needs[i]] == RDN_SLOT_UNDEF;
     return missing;
 }
-static void rare_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
-    const struct rdn_kept_time *t = s->kind == RDN_FILL_TIME ? kept_time(f->x, s->of) : NULL;
-    if (t && f->head.now >= t->from && f->head.now < t->until)
-        *(int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot) = t->value;
-    else if (is_missing(f, s))
-        no_value(f->x, s->of, RDN_SLOT_UNDEF);
-    else
-        any_fill(f, s->of, last);
-}
-static inline void other_fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
-    int64_t *slot = (int64_t *)(void *)(((struct rdn_run *)f->x)->block + s->slot);
+static inline void fill(struct rdn_frame *f, const struct rdn_fill *s, struct last_row *last) {
+    const struct rdn_run *r = f->x;
+    const uint8_t *at = f->head.row + s->at;
+    const struct rdn_kept_time *t;
     struct rdn_cell x;
-    if (s->kind == RDN_FILL_INLIST && s->load == RDN_LOAD_TEXT) {
-        x.t.p = (const char *)f->head.row + s->at;
+    int64_t v;
+    switch (s->kind) {
+    case RDN_FILL_WORD_IN:
+        x.d = rdn_row_word(at, s->load);                 /* and its low word for what is no decimal */
+        x.cause = RDN_DEFINED;
+        v = f->helpers.inlist(f->lane, s->index, &x);
+        break;
+    case RDN_FILL_TEXT_IN:
+        x.t.p = (const char *)at;
         x.t.len = (uint32_t)strnlen(x.t.p, s->n);
         x.cause = RDN_DEFINED;
-        *slot = f->helpers.inlist(f->lane, s->index, &x);
-    } else if (s->kind == RDN_FILL_INLIST) {
-        x.d = rdn_row_word(f->head.row + s->at, s->load);    /* and its low word for what is no decimal */
-        x.cause = RDN_DEFINED;
-        *slot = f->helpers.inlist(f->lane, s->index, &x);
-    } else if (s->kind == RDN_FILL_INCAL) {
-        *slot = f->helpers.incal(f->lane, s->index, f->head.now);
-    } else {
-        rare_fill(f, s, last);
+        v = f->helpers.inlist(f->lane, s->index, &x);
+        break;
+    case RDN_FILL_INCAL:
+        v = f->helpers.incal(f->lane, s->index, f->head.now);
+        break;
+    case RDN_FILL_TIME:
+        t = kept_time(r, s->of);
+        v = t->value;
+        if (f->head.now >= t->from && f->head.now < t->until)
+            break;
+        any_fill(f, s->of, last);
+        return;
+    default:
+        if (is_missing(f, s))
+            no_value(f->x, s->of, RDN_SLOT_UNDEF);
+        else
+            any_fill(f, s->of, last);
+        return;
     }
+    *(int64_t *)(void *)(r->block + s->slot) = v;
 }
 /* Without the helper for many: one by one. */
 static __attribute__((noinline)) uint64_t ask_each(struct rdn_frame *f, const struct rdn_ask *a, uint32_t n) {
@@ -435,7 +445,7 @@ static void run_turn(struct rdn_frame *f, const struct rdn_turn *t) {
     run_asks(f, s, t);
     run_rows(f, s, t);
     for (const struct rdn_fill *p = s->fills + t->fill, *end = p + t->nfills; p < end; p++)
-        other_fill(f, p, &last);
+        fill(f, p, &last);
 }
 void rdn_run_fills(struct rdn_frame *f) {
     const struct rdn_run *r = f->x;

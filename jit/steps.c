@@ -115,7 +115,7 @@ static void add_fill(struct making *m, struct rdn_turn *t, const struct rdn_gath
     if (bare && g->kind == RDN_G_APPLY)
         add_needs(m, s, g);
     if (bare && g->kind == RDN_G_INLIST && in_place(m->pl, g->operand, s))
-        s->kind = RDN_FILL_INLIST;
+        s->kind = s->load == RDN_LOAD_TEXT ? RDN_FILL_TEXT_IN : RDN_FILL_WORD_IN;
 }
 /* Its key needs no other gather of the same round: fills are made in order, rows before them. */
 static bool key_stands(const struct making *m, const struct rdn_gather *g) {

@@ -22,9 +22,9 @@ struct rdn_rowread { uint32_t table, key, column, columns; };          /* steps-
 struct rdn_rowcolumn { uint32_t column, slot; bool wide, has_els; int64_t els; const struct rdn_gather *of; };
 
 /* Other gathers: the common ones whole, ANY by its row of the plan. */
-enum { RDN_FILL_ANY, RDN_FILL_INLIST, RDN_FILL_INCAL, RDN_FILL_TIME };  /* INCAL, TIME: of now */
+enum { RDN_FILL_ANY, RDN_FILL_WORD_IN, RDN_FILL_TEXT_IN, RDN_FILL_INCAL, RDN_FILL_TIME };  /* in a list; INCAL, TIME: of now */
 struct rdn_fill {
-    uint8_t kind, load;                                  /* of the word that INLIST asks about, at `at` in the row */
+    uint8_t kind, load;                                  /* of the word or text that is asked about, at `at` in the row */
     uint32_t slot, index, at, n;                         /* n: bytes of a text */
     uint64_t present;                                    /* bits of the row without which there is no value */
     uint32_t *needs, nneeds;                             /* slots without which there is none: numbers */
