@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * engine.c: the engine's life, its symbols and events, and the swap.
  *
- * Publishing is one release store of eng->active. A record is freed when no open lane is on a generation as old as its own:
- * a lane stores the generation it uses when it adopts, and never touches an older record afterwards. */
+ * Publishing is one release store of eng->active. A record is freed when no open lane is on a serial number as old as its own:
+ * a lane stores the serial it uses when it adopts, and never touches an older record afterwards. Rules that are planned again keep their
+ * generation: to their author nothing has changed. */
 #include "host/host.h"
 #include "base/fault.h"
 #include "base/fpmode.h"
@@ -107,16 +108,16 @@ static void free_active(struct redan_engine *e, struct rdn_active *a) {
     rdn_free(&e->mem, a, sizeof *a);
 }
 
-/* Oldest generation an open lane may still use. */
+/* Oldest serial an open lane may still use. */
 static uint64_t oldest_in_use(struct redan_engine *e, uint64_t active) {
     uint64_t min = active;
     for (uint32_t i = 0; i < e->opt.lanes; i++) {
         if (!e->lanes[i])
             continue;
         /* 0 counts too: a lane that never judged may be adopting any record right now. */
-        uint64_t g = atomic_load_explicit(&e->lanes[i]->generation, memory_order_acquire);
-        if (g < min)
-            min = g;
+        uint64_t s = atomic_load_explicit(&e->lanes[i]->serial, memory_order_acquire);
+        if (s < min)
+            min = s;
     }
     return min;
 }
@@ -125,12 +126,12 @@ static uint64_t oldest_in_use(struct redan_engine *e, uint64_t active) {
 static bool reclaim(struct redan_engine *e) {
     bool freed = false;
     struct rdn_active *act = atomic_load_explicit(&e->active, memory_order_relaxed);
-    uint64_t min = act ? oldest_in_use(e, act->generation) : UINT64_MAX;
+    uint64_t min = act ? oldest_in_use(e, act->serial) : UINT64_MAX;
     if (e->no_grace)
         min = UINT64_MAX;
     for (struct rdn_active **p = &e->retired; *p;) {
         struct rdn_active *a = *p;
-        if (a->generation < min) {
+        if (a->serial < min) {
             *p = a->older;
             free_active(e, a);
             freed = true;
@@ -141,7 +142,8 @@ static bool reclaim(struct redan_engine *e) {
     return freed;
 }
 
-static _Thread_local bool holds_lock;
+static _Thread_local bool holds_lock, spares_history;
+void rdn_engine_spare_history(bool spare) { spares_history = spare; }
 int rdn_engine_batches(struct rdn_program *p, redan_error *reterr) {
     holds_lock = true;
     int rc = rdn_program_batches(p, reterr);
@@ -156,7 +158,7 @@ bool rdn_engine_make_room(void *engine) {
         return false;
     pthread_mutex_lock(&e->lock);
     bool freed = reclaim(e);
-    if (!freed && e->nhistory)
+    if (!freed && e->nhistory && !spares_history)
         oldest = e->history[--e->nhistory];
     if (oldest)
         rdn_ruleset_unref(oldest);
@@ -333,7 +335,9 @@ static int prepare(struct redan_engine *e, struct redan_ruleset *rs, struct rdn_
     return 0;
 }
 
-static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t expect, bool back, uint64_t *ret_generation, redan_error *reterr) {
+/* To other rules, to the ones before, or to the active ones in other code. */
+enum change { CHANGE_NEXT, CHANGE_BACK, CHANGE_PLAN };
+static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t expect, enum change how, uint64_t *ret_generation, redan_error *reterr) {
     int rc = check_swap(e, rs, expect, reterr);
     if (rc < 0)
         return rc;
@@ -347,8 +351,9 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
     rdn_fpmode_leave(mode);
     if (rc < 0)
         return rc;
-    a->generation = ++e->generation;
-    if (old && !back && old->rs != rs)
+    a->serial = ++e->serial;
+    a->generation = how == CHANGE_PLAN ? old->generation : ++e->generation;
+    if (old && how == CHANGE_NEXT && old->rs != rs)
         remember(e, old->rs);
     atomic_store_explicit(&e->active, a, memory_order_release);
     if (old) {
@@ -362,7 +367,7 @@ static int activate(struct redan_engine *e, struct redan_ruleset *rs, uint64_t e
 }
 
 int rdn_engine_republish(struct redan_engine *e, uint64_t *ret_generation, redan_error *reterr) {
-    return activate(e, atomic_load_explicit(&e->active, memory_order_relaxed)->rs, 0, false, ret_generation, reterr);
+    return activate(e, atomic_load_explicit(&e->active, memory_order_relaxed)->rs, 0, CHANGE_PLAN, ret_generation, reterr);
 }
 
 int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *act, uint64_t *ret_generation, redan_error *reterr) {
@@ -374,7 +379,7 @@ int redan_activate(redan_engine *e, redan_ruleset *rs, const redan_activation *a
     pthread_mutex_lock(&e->lock);
     rc = rdn_engine_alive(e, reterr);
     if (rc == 0)
-        rc = activate(e, rs, a.expect, false, ret_generation, reterr);
+        rc = activate(e, rs, a.expect, CHANGE_NEXT, ret_generation, reterr);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;
@@ -385,7 +390,7 @@ int redan_rollback(redan_engine *e, uint64_t *ret_generation, redan_error *reter
     pthread_mutex_lock(&e->lock);
     int rc = rdn_engine_alive(e, reterr);
     if (rc == 0)
-        rc = e->nhistory ? activate(e, e->history[0], 0, true, ret_generation, reterr)
+        rc = e->nhistory ? activate(e, e->history[0], 0, CHANGE_BACK, ret_generation, reterr)
                          : rdn_fail(reterr, INVAL, "R3010", "no earlier rule set to go back to");
     if (rc == 0) {
         rdn_ruleset_unref(e->history[0]);

@@ -110,7 +110,7 @@ struct rdn_binding {
 #define RDN_TEXTS_BYTES (4u << 20)
 
 struct rdn_active {
-    uint64_t generation;
+    uint64_t generation, serial;                         /* generation: what authors and verdicts see; serial: another one each time, a new plan's too */
     struct redan_ruleset *rs; struct rdn_program *prog;  /* counted references */
     struct rdn_active *older;                            /* retired list, newest first */
     int16_t evmap[RDN_EVENTS_MAX];                       /* engine's event id -> event of the rule set, -1 */
@@ -138,7 +138,7 @@ struct redan_engine {
     const char *tables[RDN_TABLES_MAX]; _Atomic uint32_t ntables;
     struct rdn_arena names;
     struct rdn_kt_spares spares;                         /* under the lock */
-    uint64_t generation;
+    uint64_t generation, serial;                         /* of the newest active */
     int64_t high_water; bool has_high_water;             /* of redan_route; under the lock */
     struct rdn_plugin_slot *plugins;
     struct rdn_plugins *workers;                         /* opened with the first plugin */
@@ -152,7 +152,7 @@ struct redan_lane {
     struct redan_engine *eng;
     uint32_t index, flags;
     char pad0[128];                                      /* the publisher polls the next line, others must not share it */
-    _Atomic uint64_t generation;                         /* of the active it uses; 0: none yet */
+    _Atomic uint64_t serial;                             /* of the active it uses; 0: none yet */
     char pad1[128];
     struct rdn_active *active;
     struct rdn_binding *b;
@@ -168,8 +168,10 @@ struct redan_lane {
 int rdn_options_copy(void *ret, const void *given, uint32_t flags, const char *name, redan_error *);
 /* OK, or CLOSED with R2108 in a forked child. */
 int rdn_engine_alive(const struct redan_engine *, redan_error *);
-/* Frees one rule set or more that nobody runs: retired ones, then the oldest kept for going back. False: there is none. */
+/* Frees one rule set or more that nobody runs: retired ones, then the oldest kept for going back. False: there is none. A thread that
+ * spares the history frees retired ones alone. */
 bool rdn_engine_make_room(void *engine);
+void rdn_engine_spare_history(bool spare);
 /* What batches need of a program that is about to be bound to a lane. The caller holds the lock: code memory that is full stays so. */
 int  rdn_engine_batches(struct rdn_program *, redan_error *);
 /* jit_host.c */
@@ -178,7 +180,7 @@ void rdn_engine_jit_close(struct redan_engine *);        /* also after a failed 
 void rdn_engine_binding_done(struct redan_engine *, const struct rdn_binding *);         /* before it is closed; keeps its counts */
 /* replan.c: events of the lanes for the planner of `ir`, by event; memory of `a`, NULL without it or when there are none. Takes the lock. */
 const struct rdn_sampled *rdn_engine_samples(struct redan_engine *, const struct rdn_ir *, struct rdn_arena *a);
-/* engine.c: publishes the active rule set's prog again. Under the lock. */
+/* engine.c: publishes the active rule set's prog again, under the generation it has. Under the lock. */
 int  rdn_engine_republish(struct redan_engine *, uint64_t *ret_generation, redan_error *);
 /* ruleset.c */
 int  rdn_ruleset_open(struct redan_engine *, const char *name, const char *text, size_t len, const redan_compilation *,

@@ -49,7 +49,7 @@ bool rdn_lane_adopt(struct redan_lane *l, struct rdn_active *a) {
     l->b = b;
     l->active = a;
     /* From here on the older record is never touched again: the publisher may free it. */
-    atomic_store_explicit(&l->generation, a->generation, memory_order_release);
+    atomic_store_explicit(&l->serial, a->serial, memory_order_release);
     return true;
 }
 

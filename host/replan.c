@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * replan.c: what the lanes have seen, for the planner: when rules are compiled, and when the active ones are planned again.
  *
- * A plan that was made again is published as a swap of the same rule set. Compiling happens without the lock: judging lanes, room
- * for code and other compilations go on. */
+ * A plan that was made again is published as a swap of the same rule set under the same generation: who wrote the rules sees no change,
+ * and no rule set that is kept for going back makes room for it. Compiling happens without the lock: judging lanes, room for code and
+ * other compilations go on. */
 #include "host/host.h"
 #include "base/fpmode.h"
 #include <string.h>
@@ -95,7 +96,9 @@ static int plan_again(struct redan_engine *e, struct redan_ruleset *rs, uint64_t
     struct rdn_program *p = NULL;
     struct rdn_arena tmp;
     rdn_arena_init(&tmp, &e->mem);
+    rdn_engine_spare_history(true);
     int rc = rdn_program_open_sampled(e->jit, rs->ir, e->backend, rdn_engine_samples(e, rs->ir, &tmp), &e->mem, &p, reterr);
+    rdn_engine_spare_history(false);
     rdn_arena_fini(&tmp);
     if (rc < 0)
         return rc;

@@ -150,10 +150,11 @@ REDAN_API int redan_rollback(redan_engine *, uint64_t *ret_generation, redan_err
 /* Plans the active rules again. Which clause is asked first and what is looked up instead depends on how often clauses hold; lanes
  * keep a few events to learn that from, and rules compiled before there were any are planned by a guess. An engine has no thread of
  * its own: call this now and then, once a second is plenty, from the thread that makes the other [setup] calls. It returns at once unless an
- * event type whose rules were planned by a guess has had 4,096 events (REDAN_REPLAN_NOW: always). Then it compiles and publishes as
- * redan_activate does: a new generation of the same rules, same answers, windows keep their state, redan_rollback goes where it
- * would have gone. *ret_generation, which may be NULL: the new one, or 0 when there was nothing to do. On failure nothing changes. STALE
- * if other rules were activated meanwhile. [setup] */
+ * event type whose rules were planned by a guess has had 4,096 events (REDAN_REPLAN_NOW: always). Then it compiles and publishes
+ * other code for the same rules: same answers, same generation (.expect of redan_activation holds on), windows keep their state,
+ * redan_rollback goes where it would have gone. *ret_generation, which may be NULL: that of the rules, or 0 when there was nothing to
+ * do. On failure nothing changes: FULL when there is no room for the code beside that of the rules kept for redan_rollback, STALE if
+ * other rules were activated meanwhile. [setup] */
 #define REDAN_REPLAN_NOW 1u
 REDAN_API int redan_replan(redan_engine *, uint32_t flags, uint64_t *ret_generation, redan_error *);
 

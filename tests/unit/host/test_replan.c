@@ -79,14 +79,14 @@ static void once_and_only_once(void **state) {
         if (i > 12)
             check(found, "not planned again");
         if (g) {
-            check(!found && g == k.v.generation + 1, "generation %llu", (unsigned long long)g);
+            check(!found && g == k.v.generation, "generation %llu", (unsigned long long)g);
             found = g;
             check(count(k.rs, "flat") == 0, "%u rules are still flat", count(k.rs, "flat"));
         }
     }
     check(k.v.generation == found && found && codes, "generation %llu", (unsigned long long)k.v.generation);
     check(replan(&ref, 0) == 0, "interp plans nothing");
-    check(replan(&k, REDAN_REPLAN_NOW) == found + 1, "when told to, again");
+    check(replan(&k, REDAN_REPLAN_NOW) == found, "when told to, again");
     check(redan_replan(k.eng, 4, NULL, NULL) == REDAN_E_INVAL, "unknown flag");
     kit_stop(&k);
     kit_stop(&ref);
@@ -100,7 +100,8 @@ static void pass_rates(void **state) {
         { "abs(qty - 64) < 2", 3 }, { "min(qty, 100) < 3", 3 }, { "max(qty, 2) < 4", 4 }, { "qty mod 64 == 1", 2 }, { "qty / 2 == 10", 2 }, { "(qty < 2 or qty == 100)", 3 },
         { "(qty < 9 and side == \"sell\" or qty == 100)", 5 }, { "qty in [1, 5, 9]", 3 }, { "account == \"ACME\"", 4 }, { "floor(f * 10.0) == 0.0 and qty < 5", 5 },
         { "sqrt(f) < 0.1", 2 }, { "qty < few", 3 }, { "now < 1970-01-01T00:00:00.000000003Z", 3 }, { "(if b then qty else 50) < 6", 3 },
-        { "opt < 3", -1 } };                             /* optional: the row alone does not tell */
+        { "opt < 3", 2 }, { "not (opt < 61)", 3 }, { "(opt < 3 or qty == 100)", 3 },  /* optional: rows up to 63 have it, but for number 1 */
+        { "min(opt, 100) < 3", 2 }, { "(opt ?? 50) < 3", -1 }, { "last_f < 0.1", -1 } };      /* the row alone does not tell */
     (void)state;
     for each (i, table) {
         struct order rows[RDN_SAMPLE_MAX] = { 0 };
@@ -111,11 +112,11 @@ static void pass_rates(void **state) {
         struct kit k;
         char text[512];
         redan_error err;
-        snprintf(text, sizeof text, HEAD "param few: int = 3 in 1..9\nrule r on Order { when %s and (f + 3.0) / (f + 2.0) / (f + 1.5) / (f + 1.1) / (f + 1.2) > 0.01 flag C }\n", table[i].clause);
+        snprintf(text, sizeof text, HEAD "param few: int = 3 in 1..9\nwindow last_f = last(f) by account on Order\nrule r on Order { when %s and (f + 3.0) / (f + 2.0) / (f + 1.5) / (f + 1.1) / (f + 1.2) > 0.01 flag C }\n", table[i].clause);
         kit_start(&k, text);
         for (int64_t n = 0; n < RDN_SAMPLE_MAX; n++) {
             int64_t r = n * 37 % RDN_SAMPLE_MAX;         /* few of the first would say too much in order */
-            rows[n] = (struct order){ .ts = r, .account = r % 32 == 5 ? k.row.account : 9999, .side = (uint8_t)(r % 2), .qty = r, .px = r * 10000, .f = (double)r / 128, .b = r % 2 };
+            rows[n] = (struct order){ .ts = r, .account = r % 32 == 5 ? k.row.account : 9999, .side = (uint8_t)(r % 2), .qty = r, .px = r * 10000, .f = (double)r / 128, .b = r % 2, .present = r < 64 && r != 1, .opt = r };
             now[n] = r;
         }
         check(rdn_program_open_sampled(NULL, k.rs->ir, "auto", &s, &rdn_libc_mem, &p, &err) == 0, "%s", err.text);
@@ -132,6 +133,54 @@ static void pass_rates(void **state) {
     }
 }
 
+/* Rules on what a window's value makes, shared by them. `away`: rows do not tell how often its thresholds hold; they once did: never, from
+ * the second rule on. `turn`: rules go by its value, so nothing that it is made of may be read later than that; it was once, and they saw
+ * what an earlier event had left. */
+static const char *shared_text(bool turn) {
+    enum { TURNS = 6 * RULES };                          /* so many that jumping over each costs more than one look-up */
+    static char text[16384];
+    size_t n = (size_t)snprintf(text, sizeof text, HEAD "window mean = avg(f) over 10m by account on Order\nlet away on Order = abs(f / mean - 1.0)\n"
+                                                        "window sent = count() over 10m by account on Order\nlet turn on Order = sent mod %u\n", TURNS);
+    for (unsigned i = 0; i < (turn ? TURNS : RULES); i++) {
+        n += (size_t)snprintf(text + n, sizeof text - n, "rule r%u on Order { when ", i);
+        if (turn)
+            n += (size_t)snprintf(text + n, sizeof text - n, "turn == %u and f * 2.0 + %u.5 > 20.0 and px > %u.25 flag C%u }\n", i, i, i % 20, i);
+        else
+            n += (size_t)snprintf(text + n, sizeof text - n, "away > 0.%02u and qty > %u and f * 2.0 + %u.5 > 20.0 and px > %u.25 flag C%u }\n", 4 * i, 10 * i, i, i, i);
+    }
+    return text;
+}
+static void shared_values(void **state) {
+    static const struct { bool turn; const char *backend, *technique; } rows[] = { { false, "auto", "flat" }, { true, "auto", "index" }, { true, "table", NULL } };
+    (void)state;
+    for each (i, rows) {
+        struct kit k, ref;
+        uint64_t codes = 0;
+        kit_backend = rows[i].backend;
+        kit_start(&k, shared_text(rows[i].turn));
+        kit_backend = "interp";
+        kit_start(&ref, shared_text(rows[i].turn));
+        kit_backend = "auto";
+        judge_many(&k, 4096);
+        judge_many(&ref, 4096);
+        replan(&k, REDAN_REPLAN_NOW);
+        for (unsigned n = 0; n < 500; n++) {
+            judge_many(&k, 1);
+            judge_many(&ref, 1);
+            check(k.v.ncodes == ref.v.ncodes && !memcmp(k.v.codes, ref.v.codes, 4 * k.v.ncodes), "row %zu: another answer to event %u", i, n);
+            codes += k.v.ncodes;
+        }
+        check(codes, "row %zu: no rule fired", i);
+        check(!*rdn_program_info(k.rs->prog)->note, "row %zu: %s", i, rdn_program_info(k.rs->prog)->note);
+        for (uint32_t r = 0; rows[i].technique && rdn_program_info(k.rs->prog)->code_bytes && r < RULES; r++) {
+            struct rdn_rule_plan p;
+            check(rdn_program_rule_plan(k.rs->prog, 0, r, &p) && strcmp(p.technique, rows[i].technique) == 0, "row %zu: r%u is %s", i, r, p.technique);
+        }
+        kit_stop(&k);
+        kit_stop(&ref);
+    }
+}
+
 /* A new plan is no new rule set: windows go on, and going back leads where it led before. */
 static void keeps_state(void **state) {
     struct kit k;
@@ -144,7 +193,7 @@ static void keeps_state(void **state) {
     kit_activate(k.eng, next);
     judge_many(&k, 10000);
     g = replan(&k, REDAN_REPLAN_NOW);
-    check(g == k.v.generation + 1, "generation %llu", (unsigned long long)g);
+    check(g == k.v.generation, "generation %llu", (unsigned long long)g);
     judge_many(&k, 1);
     check(k.v.generation == g && k.v.emits[0].fields[0].as.i == 10101, "n %lld", (long long)k.v.emits[0].fields[0].as.i);
     check(redan_rollback(k.eng, &g, &err) == 0 && k.eng->active->rs == k.rs, "back to the first: %s", err.text);
@@ -153,6 +202,70 @@ static void keeps_state(void **state) {
     judge_many(&k, 1);
     check(k.v.emits[0].fields[0].as.i == 10102, "n %lld", (long long)k.v.emits[0].fields[0].as.i);
     redan_release(next);
+    kit_stop(&k);
+}
+
+/* Who wrote the rules sees nothing of it: `expect` holds the generation of the verdicts, before and after. */
+static void same_generation(void **state) {
+    struct kit k;
+    redan_activation a = REDAN_ACTIVATION_INIT;
+    redan_error err;
+    (void)state;
+    if (!start(&k, false))
+        skip();
+    judge_many(&k, 8192);
+    uint64_t before = k.v.generation, after = 0;
+    const struct rdn_program *first = k.eng->active->prog;
+    check(replan(&k, REDAN_REPLAN_NOW) == before && k.eng->active->prog != first, "other code under generation %llu", (unsigned long long)before);
+    judge_many(&k, 1);
+    check(k.v.generation == before && k.lane->active == k.eng->active, "a verdict of generation %llu", (unsigned long long)k.v.generation);
+    redan_ruleset *next = kit_compile(k.eng, rules_text(2, false));
+    a.expect = before;
+    check(redan_activate(k.eng, next, &a, &after, &err) == 0 && after == before + 1, "generation %llu: %s %s", (unsigned long long)after, err.id, err.text);
+    check(redan_activate(k.eng, next, &a, &after, &err) == REDAN_E_STALE, "of generation %llu", (unsigned long long)before);
+    redan_release(next);
+    kit_stop(&k);
+}
+
+/* Code memory that the rule sets kept for going back fill is theirs: a new plan that finds no room is none. */
+static uint64_t code_room(const struct kit *k) {
+    redan_jit_stats s = { .size = sizeof s };
+    check(redan_jit_stats_read(k->eng, &s) == 0, "no statistics");
+    return s.arena_bytes - s.code_bytes;
+}
+static void keeps_history(void **state) {
+    enum { HELD = 400 };
+    struct kit k;
+    redan_error err = { 0 };
+    redan_ruleset *held[HELD];
+    uint64_t one = 0, left;
+    uint32_t n = 0;
+    (void)state;
+    setenv("REDAN_JIT", "arena_mib=1,keep_units=4", 1);
+    bool native = start(&k, false);
+    unsetenv("REDAN_JIT");
+    if (!native)
+        skip();
+    judge_many(&k, 100);
+    for (unsigned i = 0; i < 4; i++) {
+        redan_ruleset *next = kit_compile(k.eng, rules_text(i + 2, false));
+        kit_activate(k.eng, next);
+        redan_release(next);
+        judge_many(&k, 1);
+    }
+    for (left = code_room(&k); left >= one && n < HELD - 1; left = code_room(&k)) {     /* the arena, with rule sets of one rule */
+        held[n++] = kit_compile(k.eng, HEAD "rule r on Order { when qty > 7 and f > 2.0 flag C }\n");
+        one = left - code_room(&k);
+    }
+    check(n && n < HELD - 1 && k.eng->nhistory == 4, "%u rule sets beside %u that are kept", n, k.eng->nhistory);
+    int rc = redan_replan(k.eng, REDAN_REPLAN_NOW, NULL, &err);
+    check(rc == REDAN_E_FULL && strcmp(err.id, "R2103") == 0, "%d %s %s", rc, err.id, err.text);
+    check(k.eng->nhistory == 4, "%u rule sets are still kept", k.eng->nhistory);
+    check(rdn_program_info(k.eng->active->prog)->code_bytes, "the active rules lost their code");
+    held[n] = kit_compile(k.eng, rules_text(100 + n, false));   /* other rules may have that room */
+    check(rdn_program_info(held[n]->prog)->code_bytes && k.eng->nhistory < 4, "%u rule sets are kept", k.eng->nhistory);
+    for (n++; n--;)
+        redan_release(held[n]);
     kit_stop(&k);
 }
 
@@ -295,7 +408,7 @@ static void read_while_written(void **state) {
 }
 
 int main(void) {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(pass_rates), cmocka_unit_test(once_and_only_once), cmocka_unit_test(keeps_state), cmocka_unit_test(at_compile_time),
+    static const struct CMUnitTest tests[] = { cmocka_unit_test(pass_rates), cmocka_unit_test(shared_values), cmocka_unit_test(once_and_only_once), cmocka_unit_test(keeps_state), cmocka_unit_test(same_generation), cmocka_unit_test(keeps_history), cmocka_unit_test(at_compile_time),
         cmocka_unit_test(static_plans), cmocka_unit_test(in_a_child), cmocka_unit_test(beside_lanes), cmocka_unit_test(read_while_written) };
     kit_backend = "auto";
     return cmocka_run_group_tests(tests, NULL, NULL);
