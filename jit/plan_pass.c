@@ -2,17 +2,18 @@
  * plan_pass.c: how often a clause holds: on sampled events where there are some and it can be told from the row, else a prior (plan.def).
  *
  * Nodes are worked out a column of events at a time, all of them as doubles: an answer that is wrong for a few large integers costs
- * nothing but time. Few events are enough for most clauses; those that hold rarely or nearly always are asked of all. */
+ * nothing but time. NaN: an optional field that is absent, and whatever is made of it; a clause without a value does not hold. Few events are enough for most clauses; those that hold rarely or nearly always are asked of all. */
 #include <math.h>
 #include <string.h>
 #include "jit/plan_impl.h"
 
 enum { FEW = 32, DEPTH = 24 };
+enum { KNOWN_NOT, KNOWN_FEW, KNOWN_ALL, KNOWN_NEVER };   /* NEVER: the rows do not tell */
 struct rdn_passes {                                      /* lives in tmp */
     struct rdn_choice *c;
     const struct rdn_sampled *of;
     double **column;                                     /* by node: fields and shared values; NULL: not worked out yet */
-    uint8_t *many;                                       /* by node: its column holds all events, not FEW */
+    uint8_t *known;                                      /* by node: how many events its column holds */
     uint32_t n;                                          /* events in work */
 };
 
@@ -39,6 +40,11 @@ static double prior(struct rdn_choice *c, rdn_pid p) {
 }
 
 /* ---- columns ---- */
+static bool is_present(const struct rdn_field *f, const uint8_t *row) {
+    uint64_t bits;
+    memcpy(&bits, row + 8, 8);
+    return bits >> f->present_bit & 1;
+}
 static void load_field(const struct rdn_passes *s, const struct rdn_pnode *n, double *to) {
     const struct rdn_field *f = &s->c->pl->ir->events[s->c->pl->event].fields[n->aux];
     const uint8_t *p = s->of->rows + f->offset;
@@ -46,7 +52,9 @@ static void load_field(const struct rdn_passes *s, const struct rdn_pnode *n, do
         int64_t v;
         int32_t d;
         uint32_t u;
-        if (n->type == RDN_TY_F64) {
+        if (f->optional && !is_present(f, p - f->offset)) {
+            to[i] = (double)NAN;
+        } else if (n->type == RDN_TY_F64) {
             memcpy(&to[i], p, 8);
         } else if (f->size == 8) {
             memcpy(&v, p, 8);
@@ -99,7 +107,7 @@ static bool apply(const struct rdn_passes *s, const struct rdn_pnode *n, const d
     case RDN_OP_LT: EACH(x[i] < y[i]);
     case RDN_OP_LE: EACH(x[i] <= y[i]);
     case RDN_OP_EQ: EACH(x[i] == y[i]);
-    case RDN_OP_NE: EACH(x[i] != y[i]);
+    case RDN_OP_NE: EACH(x[i] < y[i] || x[i] > y[i]);    /* neither of them is missing */
     case RDN_OP_NOT: EACH(x[i] == 0);
     default: return false;
     }
@@ -111,13 +119,16 @@ static bool fold(struct rdn_passes *s, const struct rdn_pnode *n, double *to, un
     double own[RDN_SAMPLE_MAX];
     uint32_t k;
     const rdn_pid *v = rdn_pargs(s->c->pl, n, &k);
-    bool least = n->op == RDN_OP_AND || n->op == RDN_OP_MIN;
+    bool least = n->op == RDN_OP_AND || n->op == RDN_OP_MIN, logic = n->op == RDN_OP_AND || n->op == RDN_OP_OR;
     for (uint32_t a = 0; a < k; a++) {
         const double *x = column(s, v[a], own, depth);
         if (!x)
             return false;
         for (uint32_t i = 0; i < s->n; i++)
-            to[i] = !a || (least ? x[i] < to[i] : x[i] > to[i]) ? x[i] : to[i];
+            if (isnan(x[i]))
+                to[i] = !logic || !a ? logic ? 0 : x[i] : least ? 0 : to[i];
+            else
+                to[i] = !a || (least ? x[i] < to[i] : x[i] > to[i]) ? x[i] : to[i];
     }
     return true;
 }
@@ -127,7 +138,7 @@ static bool choose(struct rdn_passes *s, const struct rdn_pnode *n, double *to, 
     if (!x || !y || !by)
         return false;
     for (uint32_t i = 0; i < s->n; i++)
-        to[i] = by[i] != 0 ? x[i] : y[i];
+        to[i] = isnan(by[i]) ? by[i] : by[i] != 0 ? x[i] : y[i];
     return true;
 }
 static bool compute(struct rdn_passes *s, const struct rdn_pnode *n, double *to, unsigned depth) {
@@ -157,19 +168,21 @@ static bool compute(struct rdn_passes *s, const struct rdn_pnode *n, double *to,
 /* The node's values, in `to` or kept; NULL: the rows do not tell. */
 static const double *column(struct rdn_passes *s, rdn_pid p, double *to, unsigned depth) {
     const struct rdn_pnode *n = rdn_pnode_at(s->c->pl, p);
-    bool keep = n->op == RDN_OP_FIELD || (n->flags & RDN_P_SHARED), all = s->n > FEW;
-    if (depth == DEPTH || ((n->flags & RDN_P_SLOT) && n->op != RDN_OP_PARAM) || !(n->flags & (RDN_P_NATIVE | RDN_P_SLOT)))
+    bool keep = n->op == RDN_OP_FIELD || (n->flags & RDN_P_SHARED);
+    uint8_t wanted = s->n > FEW ? KNOWN_ALL : KNOWN_FEW;
+    bool told = !(n->flags & RDN_P_SLOT) || n->op == RDN_OP_PARAM || n->op == RDN_OP_FIELD;
+    if (depth == DEPTH || !told || !(n->flags & (RDN_P_NATIVE | RDN_P_SLOT)) || s->known[p] == KNOWN_NEVER)
         return NULL;
-    if (keep && s->column[p] && s->many[p] >= all)
+    if (keep && s->known[p] >= wanted)
         return s->column[p];
     if (keep && !s->column[p])
         s->column[p] = rdn_new_n(s->c->tmp, double, RDN_SAMPLE_MAX);
     if (keep)
         to = s->column[p];
-    if (!compute(s, n, to, depth + 1))
-        return NULL;
-    s->many[p] = all;
-    return to;
+    bool good = compute(s, n, to, depth + 1);
+    if (keep)
+        s->known[p] = good ? wanted : KNOWN_NEVER;
+    return good ? to : NULL;
 }
 
 /* ---- clauses ---- */
@@ -192,11 +205,12 @@ typedef int64_t two_masks __attribute__((vector_size(16)));
         return (int)(sum[0] + sum[1]);                                                  \
     }
 COUNT(count_eq, ==)
-COUNT(count_ne, !=)
 COUNT(count_lt, <)
 COUNT(count_le, <=)
 COUNT(count_gt, >)
 COUNT(count_ge, >=)
+/* Neither of them is missing. */
+static int count_ne(const double *x, const double *y, bool one, uint32_t i, uint32_t n) { return count_lt(x, y, one, i, n) + count_gt(x, y, one, i, n); }
 typedef int count_fn(const double *x, const double *y, bool one, uint32_t i, uint32_t n);
 /* A comparison is counted at once. -1: it is none; -2: the rows do not tell. */
 static int compared(struct rdn_passes *s, const struct rdn_pnode *n, uint32_t from) {
@@ -222,7 +236,7 @@ static int holds(struct rdn_passes *s, rdn_pid p, uint32_t from, uint32_t n) {
     if (yes != -1)
         return yes;
     const double *x = column(s, p, own, 0);
-    return x ? count_ne(x, &(double){0}, true, from, n) : -1;
+    return x ? count_gt(x, &(double){0}, true, from, n) : -1;
 }
 static bool sampled(struct rdn_passes *s, rdn_pid p, double expected, double *ret) {
     uint32_t n = s->of->n < FEW ? s->of->n : FEW;
@@ -244,7 +258,7 @@ void rdn_plan_passes(struct rdn_choice *c, const struct rdn_sampled *of) {
     if (!of || !of->n)
         return;
     struct rdn_passes *s = c->passes = rdn_new(c->tmp, struct rdn_passes);
-    *s = (struct rdn_passes){.c = c, .of = of, .column = rdn_new_n(c->tmp, double *, n), .many = rdn_new_n(c->tmp, uint8_t, n)};
+    *s = (struct rdn_passes){.c = c, .of = of, .column = rdn_new_n(c->tmp, double *, n), .known = rdn_new_n(c->tmp, uint8_t, n)};
 }
 /* What one expects of an `or` is asked of its operands only where the rows do not tell. */
 double rdn_plan_pass(struct rdn_choice *c, rdn_pid p) {

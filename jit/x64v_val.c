@@ -184,8 +184,9 @@ static struct xv_v f64_minmax(struct xv_gen *g, const struct rdn_pnode *n) {
             xv_mark_mask(g, xv_cmp_f(g, XV_UNORD, x.r, xv_src_of(x), (struct xv_m){0, false}));
         if (!i)
             continue;
+        bool last = rdn_fault(XV_FMIN_EQUAL);
         struct xv_v d = xv_result(g, acc, x);
-        xv_op(g, n->op == RDN_OP_MIN ? XV_MINPD : XV_MAXPD, d.r, x.r, xv_src_of(acc));
+        xv_op(g, n->op == RDN_OP_MIN ? XV_MINPD : XV_MAXPD, d.r, last ? acc.r : x.r, xv_src_of(last ? x : acc));
         acc = d;
     }
     return acc;

@@ -38,10 +38,12 @@ enum { DRAWS = 3 };
 #endif
 
 /* result and operands: i int, f float, d dec(2), b bool; operands alone: t date, s sym */
-enum form { PLAIN, LEFT, RIGHT, BOTH };                  /* op(inner(a, b), c); op(c, inner(a, b)); op(inner(a, b), inner(c, a)) */
+/* op(inner(a, b), c); op(c, inner(a, b)); op(inner(a, b), inner(c, a)); SIGN: op(c, inner(a, b)) between -7 and 7, which of zeros shows the sign */
+enum form { PLAIN, LEFT, RIGHT, BOTH, SIGN };
 #define O(op, ret, scale, args, nary) {RDN_OP_##op, ret, scale, args, nary, 0, 0, PLAIN}
 #define T(op, ret, scale, args, inner, inner_scale, form) {RDN_OP_##op, ret, scale, args, false, RDN_OP_##inner, inner_scale, form}
 #define N(op, ret, scale, args, inner, inner_scale, form) {RDN_OP_##op, ret, scale, args, true, RDN_OP_##inner, inner_scale, form}
+#define S(inner) {RDN_OP_DIV, 'f', 0, "fff", false, RDN_OP_##inner, 0, SIGN}
 static const struct opcase { uint8_t op; char ret; uint8_t scale; const char *args; bool nary; uint8_t inner, inner_scale; enum form form; } ops[] = {
     O(ADD, 'i', 0, "ii", 0), O(SUB, 'i', 0, "ii", 0), O(MUL, 'i', 0, "ii", 0), O(DIV, 'i', 0, "ii", 0), O(MOD, 'i', 0, "ii", 0),
     O(NEG, 'i', 0, "i", 0), O(ABS, 'i', 0, "i", 0), O(MIN, 'i', 0, "ii", 1), O(MAX, 'i', 0, "ii", 1), O(MIN, 'i', 0, "iii", 1),
@@ -55,7 +57,7 @@ static const struct opcase { uint8_t op; char ret; uint8_t scale; const char *ar
     O(NEG, 'd', 2, "d", 0), O(ABS, 'd', 2, "d", 0), O(MIN, 'd', 2, "dd", 1), O(MAX, 'd', 2, "dd", 1), O(SEL, 'd', 2, "bdd", 0),
     O(RESCALE, 'd', 5, "d", 0), O(RESCALE, 'd', 3, "i", 0), O(ADD, 'd', 2, "di", 0), O(SUB, 'd', 2, "id", 0),
     T(MUL, 'd', 6, "ddd", MUL, 4, LEFT), T(MUL, 'd', 6, "ddd", MUL, 4, RIGHT), T(MUL, 'd', 8, "ddd", MUL, 4, BOTH),
-    N(MIN, 'f', 0, "fff", DIV, 0, LEFT), N(MAX, 'f', 0, "fff", SUB, 0, BOTH), N(MIN, 'd', 2, "ddd", ADD, 2, RIGHT),
+    S(MIN), S(MAX), N(MIN, 'f', 0, "fff", DIV, 0, LEFT), N(MAX, 'f', 0, "fff", SUB, 0, BOTH), N(MIN, 'd', 2, "ddd", ADD, 2, RIGHT),
     T(ADD, 'd', 4, "ddd", MUL, 4, BOTH), T(ADD, 'd', 4, "ddd", MUL, 4, LEFT), T(SUB, 'd', 4, "ddd", MUL, 4, RIGHT), T(SUB, 'd', 4, "ddd", MUL, 4, BOTH),
     T(MUL, 'd', 4, "ddd", ADD, 2, LEFT), T(MUL, 'd', 4, "idd", SUB, 2, RIGHT), T(ADD, 'd', 2, "ddi", SUB, 2, LEFT),
     T(MUL, 'i', 0, "iii", ADD, 0, LEFT), T(SUB, 'i', 0, "iii", MUL, 0, BOTH), T(DIV, 'i', 0, "iii", SUB, 0, RIGHT),
@@ -137,11 +139,23 @@ static rdn_id filler(unsigned i) {
     rdn_id x = source(RDN_OP_FIELD, t_f, 6 * KINDS + i), y = source(RDN_OP_FIELD, t_f, 6 * KINDS + (i + 1) % FILL);
     return node(RDN_OP_LT, RDN_TY_B1, 0, t_b, x, node(RDN_OP_ADD, RDN_TY_F64, 0, t_f, x, node(RDN_OP_MUL, RDN_TY_F64, 0, t_f, x, y, 0, 0), 0, 0), 0, 0);
 }
+static rdn_id f64_two(unsigned op, rdn_id a, rdn_id b) {
+    const rdn_id v[2] = {a, b};
+    return rdn_ir_node_n(ir, op, RDN_TY_F64, 0, t_f, v, 2, 0, 0, rdn_ir_span(ir, 0, 1), 0);
+}
+static rdn_id sign_form(const struct opcase *o, const rdn_id *v) {
+    const struct rdn_cell most = {.f = 7.0}, least = {.f = -7.0};
+    rdn_id q = node(o->op, RDN_TY_F64, 0, t_f, v[2], f64_two(o->inner, v[0], v[1]), 0, 0);
+    q = f64_two(RDN_OP_MIN, q, operand('f', 0, CONST, most));
+    return f64_two(RDN_OP_MAX, q, operand('f', 0, CONST, least));
+}
 static rdn_id expression(const struct opcase *o, const enum place *places, const struct rdn_cell *consts) {
     rdn_id v[3] = {0};
     unsigned n = (unsigned)strlen(o->args);
     for (unsigned i = 0; i < n; i++)
         v[i] = operand(o->args[i], i, places[i], consts[i]);
+    if (o->form == SIGN)
+        return sign_form(o, v);
     if (o->form != PLAIN) {
         const struct rdn_type *t = type_of(o->ret, o->inner_scale);
         rdn_id x = node(o->inner, cell_type(o->ret), o->inner_scale, t, v[0], v[1], 0, 0), y = v[2];
