@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures the times of jit/plan.def: small rule sets of one kind each, on the event of bench-rules; a time is the difference between two of
-them. Prints name, the value in plan.def, the measured one.
+them. `./dev bench plan` prints them; this program prints name, the value in plan.def, the measured one.
 
   plan.py [--build DIR]
 
@@ -23,7 +23,11 @@ FLOATS = {'price': (10, 500), 'qty': (1, 1000), 'notional': (10, 5e5), 'position
 EVENT = ('ruleset plan version 1\n  undefined skip\nevent E { price: float  qty: float  notional: float  account: int  symbol: sym  side: enum(buy, sell)\n'
          '  position: float  cap: float  pnl: float  vol: float  spread: float  mid: float  exposure: float  margin: float  drawdown: float  rate: float }\n')
 NAMES = list(FLOATS)
-ARGS = None
+
+
+class Bench:
+    """Which program is asked, and how often."""
+    program, rounds = ROOT / 'build/bench/bench-rules', 20
 
 
 def below(rng, field, p):
@@ -73,7 +77,8 @@ def ns(rules, force=None):
         env.pop('REDAN_JIT_FORCE', None)
         if force:
             env['REDAN_JIT_FORCE'] = force
-        out = subprocess.run([str(ARGS.build / 'bench/bench-rules'), '--file', f.name, '--rounds', '20'], env=env, capture_output=True, text=True, check=True).stdout
+        cmd = [str(Bench.program), '--file', f.name, '--rounds', str(Bench.rounds)]
+        out = subprocess.run(cmd, env=env, capture_output=True, text=True, check=True).stdout
     return json.loads(out)['ns_min']
 
 
@@ -128,7 +133,14 @@ def of_sets(rng, last, base):
     yield 'ns_pure', small - (large - small) / 13 * 3
 
 
-def measured():
+def stated():
+    """What the planner reckons with."""
+    return {m[1]: float(m[2]) for m in re.finditer(r'^PLAN\((\w+), *([\d.]+),', (ROOT / 'jit/plan.def').read_text(), re.M)}
+
+
+def measured(build, rounds=20):
+    """(name, value); CalledProcessError with R21… where there is no machine code."""
+    Bench.program, Bench.rounds = build / 'bench/bench-rules', rounds
     rng = random.Random(1)
     last = [[difference(rng), linear(rng), linear(rng)]]
     base = ns(last, 'flat')
@@ -139,14 +151,13 @@ def measured():
 
 
 def main():
-    global ARGS
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument('--build', type=pathlib.Path, default=ROOT / 'build')
-    ARGS = ap.parse_args()
-    stated = {m[1]: float(m[2]) for m in re.finditer(r'^PLAN\((\w+), *([\d.]+),', (ROOT / 'jit/plan.def').read_text(), re.M)}
+    a = ap.parse_args()
+    reckoned = stated()
     try:
-        for name, value in measured():
-            print(f'{name:<14} {stated[name]:>8.2f} {value:>8.2f}', flush=True)
+        for name, value in measured(a.build):
+            print(f'{name:<14} {reckoned[name]:>8.2f} {value:>8.2f}', flush=True)
     except subprocess.CalledProcessError as e:
         print(e.stderr.strip(), file=sys.stderr)
         return 77 if 'R21' in e.stderr else 1

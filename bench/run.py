@@ -5,7 +5,7 @@
   run.py [NAME…] [--json | --readme] [--peers all|none|PEER,…] [--offline] [--into DIR] [--build DIR] [--gates FILE]
          [--tiny]
 
-Without names: all of them. Prints a table, or with --json one object a line: first the machine {cpu, flags, kernel, add_ghz, steal_pct,
+Without names: all but plan, which measures what the planner reckons with. Prints a table, or with --json one object a line: first the machine {cpu, flags, kernel, add_ghz, steal_pct,
 commit}, then the rows (bench/rows.py says what they hold). Peers are installed into build/peers when they are not there yet; --offline
 takes only what is. --readme also writes the table into README.md. --tiny is for tests: it shows that everything runs, its figures mean nothing.
 
@@ -108,7 +108,7 @@ def main():
     m = machine(a.build)
     say(m, headline(m) + '\n' + rows.COLUMNS)
     run = suite.Run(a.build, peers, say, a.bars, a.tiny)
-    for name in a.names or suite.BENCHES:
+    for name in a.names or [n for n in suite.BENCHES if n not in suite.ALONE]:
         say(None, '')
         suite.BENCHES[name](run)
     if a.readme:

@@ -3,6 +3,7 @@
 
 A C program that prints rows of bench/rows.py (against a peer it holds itself, or figures) needs one line: `program('batch')`."""
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import tempfile
 import time
 
 import duel
+import plan as planner
 import rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -279,6 +281,17 @@ def lua(r):
     program('lua', ROOT / 'bench/two_average.lua', r.path('lua').parent / 'two_average.so', *(['--rounds', 1] if r.tiny else []))(r)
 
 
+# ---- what the planner reckons with ----
+def plan(r):
+    """The times of jit/plan.def as they are on this machine."""
+    reckoned = planner.stated()
+    try:
+        for name, value in itertools.islice(planner.measured(r.build, 1 if r.tiny else 20), 3 if r.tiny else None):
+            r.figure(f'plan/{name}', value, '' if name == 'far' else 'ns', reckoned=reckoned[name], note=f'jit/plan.def: {reckoned[name]:g}')
+    except subprocess.CalledProcessError as e:
+        (r.skip if 'R21' in e.stderr else r.miss)(f'plan: {e.stderr.strip()[-300:]}')
+
+
 # ---- kernels ----
 KERNEL_PEER = ROOT / 'bench/peers/kernel_peer.py'
 EUROPEAN = (7.3451, 0.25)                                # Black and Scholes at expiry; many times the error of a million paths
@@ -330,5 +343,5 @@ def kernel_duel(r, own, p, player):
 
 
 BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
-           'cards': cards, 'riskpack': riskpack, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua}
-
+           'cards': cards, 'riskpack': riskpack, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua, 'plan': plan}
+ALONE = ('plan',)                                        # run when named, not with all the others

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / 'bench'), str(ROOT / 'bench/peers')]
 import duel
 import install
+import plan as planner
 import rows
 import run
 import suite
@@ -122,6 +123,13 @@ def whole(empty, build):
     yield 'a missing peer', got[0] == 77 and got[2] == 'skipped: zen-engine: not installed, and --offline\n', got
     got = run('rules/random/10: 0.001\n', 'keyed', '--peers', 'none')
     yield 'another bench', got[0] == 0 and 'keyed/' in got[1] and 'rules/' not in got[1], got
+    got = run('plan/ns_rule: 1e9\n', 'plan', '--peers', 'none', '--json')
+    found = [json.loads(line) for line in got[1].splitlines()[1:]]
+    good = [x['key'] for x in found] == ['plan/ns_event', 'plan/ns_rule', 'plan/ns_and'] and all(x['reckoned'] == planner.stated()[x['key'][5:]] for x in found)
+    yield 'times of the planner', got[0] == 77 and 'R21' in got[2] or got[0] == 0 and good and found[1]['bar'] == 1e9, got
+    got = run('plan/ns_event: 0.001\n', 'plan', '--peers', 'none')
+    yield 'a time of the planner over its bar', got[0] == 77 or got[0] == 1 and 'missed: plan/ns_event' in got[2], got
+    yield 'the planner has a time for each that is measured', {name for name in planner.stated() if name.startswith('ns_')} >= {x['key'][5:] for x in found}, found
     for args, gates, say in ((['latency'], '', "no bench 'latency': rules,"), (['--peers', 'drools'], '', "no peer 'drools'"), ([], 'fast', 'g.yaml:1: expected KEY')):
         got = run(gates, *args)
         yield f'refused: {args} {gates}', got[0] == 2 and say in got[2], got
@@ -139,7 +147,7 @@ def table_problems(text):
     found = [(ROW.fullmatch(line), line) for line in lines[2:] if line.strip()]
     bad += [f'not a row: {line}' for m, line in found if not m]
     keys = {m.group('key').split('/')[0] for m, _ in found if m}
-    return bad + [f'no rows of {name}' for name in suite.BENCHES if name != 'peers' and name not in keys]
+    return bad + [f'no rows of {name}' for name in suite.BENCHES if name not in ('peers', *suite.ALONE) and name not in keys]
 
 
 def readme(_):
