@@ -2,6 +2,7 @@
  * feed.c: feeds: options, instruments, input to events, events to books (market.h, feed.h). */
 #include "market/feed.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -16,9 +17,9 @@ static const struct rdn_format formats[] = {
 #undef FORMAT
 };
 
-static const struct { const char *name; uint8_t standard, other; } faults[REDAN_FAULTS] = {
-    [0] = { "", REDAN_POLICY_COUNT, REDAN_POLICY_COUNT },
-#define FAULT(NAME, number, standard, other, doc) [number] = { #NAME, REDAN_POLICY_##standard, REDAN_POLICY_##other },
+static const struct { const char *name, *doc; uint8_t standard, other; } faults[REDAN_FAULTS] = {
+    [0] = { "", "", REDAN_POLICY_COUNT, REDAN_POLICY_COUNT },
+#define FAULT(NAME, number, standard, other, doc) [number] = { #NAME, doc, REDAN_POLICY_##standard, REDAN_POLICY_##other },
 #include "market/market_faults.def"
 #undef FAULT
 };
@@ -27,6 +28,7 @@ static const struct { const char *name; uint8_t standard, other; } faults[REDAN_
 #include "market/market_faults.def"
 #undef FAULT
 
+const char *rdn_fault_doc(uint32_t fault) { return fault < REDAN_FAULTS ? faults[fault].doc : ""; }
 const char *redan_fault_name(uint32_t fault) { return fault < REDAN_FAULTS ? faults[fault].name : ""; }
 
 const struct rdn_format *rdn_format_find(const char *name) {
@@ -81,6 +83,12 @@ static bool reserve_resync(struct redan_feed *f, int64_t patience_ns) {
            rdn_events_open(&f->held, RDN_HELD_MAX);
 }
 
+static bool reserve_kept(struct redan_feed *f) {
+    if (f->format->decode != rdn_feed_fix)
+        return true;
+    return (f->kept = rdn_market_reserve(RDN_FIX_KEPT * sizeof f->kept[0])) != NULL;
+}
+
 static bool reserve(struct redan_feed *f, uint32_t max_orders, int64_t patience_ns) {
     for (f->names_mask = 63; f->names_mask < 2 * f->max_instruments;)
         f->names_mask = f->names_mask * 2 + 1;
@@ -88,7 +96,7 @@ static bool reserve(struct redan_feed *f, uint32_t max_orders, int64_t patience_
     f->books.book = rdn_market_reserve(f->max_instruments * sizeof f->books.book[0]);
     f->names = rdn_zalloc(&rdn_libc_mem, (f->names_mask + 1) * sizeof f->names[0]);
     f->locates = rdn_zalloc(&rdn_libc_mem, RDN_LOCATES * sizeof f->locates[0]);
-    return f->instruments && f->books.book && f->names && f->locates && reserve_resync(f, patience_ns) &&
+    return f->instruments && f->books.book && f->names && f->locates && reserve_resync(f, patience_ns) && reserve_kept(f) &&
            rdn_orders_open(&f->books.orders, max_orders, f->format->ids_by_instrument) == 0;
 }
 
@@ -120,6 +128,7 @@ void redan_feed_close(redan_feed *f) {
     rdn_events_close(&f->ready);
     rdn_events_close(&f->held);
     rdn_json_fini(&f->json);
+    rdn_market_release(f->kept, RDN_FIX_KEPT * sizeof f->kept[0]);
     if (f->mold)
         rdn_mold_close(f->mold);
     rdn_free(&rdn_libc_mem, f->mold, sizeof *f->mold);
@@ -204,6 +213,8 @@ uint32_t rdn_feed_find(struct redan_feed *f, uint64_t key, const char *symbol, s
     while (n && symbol[n - 1] == ' ')
         n--;
     memcpy(in.symbol, symbol, n < RDN_SYMBOL_MAX ? n : RDN_SYMBOL_MAX);
+    if (!n)
+        snprintf(in.symbol, sizeof in.symbol, "%u", in.number);
     if (f->auto_tick && declare(f, &in, key, &id, NULL) == 0)
         return id;
     f->filtered++;

@@ -10,6 +10,7 @@
 #define RDN_FEED_H
 #include "base/json_read.h"
 #include "market/book.h"
+#include "market/decimal.h"
 #include "market/mold.h"
 #include "market/sync.h"
 
@@ -30,6 +31,9 @@ struct rdn_format {
     enum rdn_resync { RDN_RESYNC_NONE, RDN_RESYNC_BOOK, RDN_RESYNC_FEED } resync;        /* see formats.def */
 };
 struct rdn_feed_name { uint64_t key; uint32_t instrument; };           /* instrument UINT32_MAX: free */
+/* More than are ever decoded and not yet handed out. */
+enum { RDN_FIX_KEPT = 1024, RDN_FIX_KEPT_BYTES = 4096 };
+struct rdn_fix_kept { uint64_t number; uint32_t n, spare; char text[RDN_FIX_KEPT_BYTES]; };
 struct redan_feed {
     struct rdn_books books;
     const struct rdn_format *format;
@@ -37,6 +41,8 @@ struct redan_feed {
     struct rdn_feed_name *names;                        /* what the input calls instruments; open addressing */
     uint32_t *locates;                                  /* short codes of the day: instrument + 1; 0: not told; UINT32_MAX: filtered */
     struct rdn_sync *syncs;                             /* by instrument; formats with snapshots */
+    struct rdn_fix_kept *kept;                          /* format fix: the last RDN_FIX_KEPT messages, a ring */
+    uint64_t nkept, fix_bad[16];                        /* by enum rdn_fix_bad */
     struct rdn_mold *mold;                              /* RDN_RESYNC_FEED */
     struct rdn_events ready, held;                      /* decoded and not yet taken; waiting for a snapshot */
     struct rdn_json_reader json;
@@ -71,6 +77,7 @@ size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, r
 
 /* Tick and lot of an instrument that is being declared. */
 int rdn_feed_units(const redan_instrument *, int64_t *ret_tick_nano, int64_t *ret_lot_nano, redan_error *);
+const char *rdn_fault_doc(uint32_t fault);
 /* One ITCH message. */
 uint32_t rdn_feed_itch50_message(struct redan_feed *, const unsigned char *in, size_t n, redan_mevent *out);
 

@@ -188,7 +188,7 @@ static uint32_t to_event(struct redan_feed *f, const redan_fix *m, redan_mevent 
             rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
         return 0;
     }
-    *e = (redan_mevent){ .ts_event_ns = ts, .ts_recv_ns = ts, .order_id = id_of(m->cl_ord_id), .other_id = id_of(m->orig_id), .seq = m->seq, .instrument = id,
+    *e = (redan_mevent){ .ts_event_ns = ts, .ts_recv_ns = ts, .order_id = id_of(m->cl_ord_id), .other_id = f->nkept + 1, .seq = m->seq, .instrument = id,
                          .action = fill ? REDAN_MARKET_FILL : REDAN_MARKET_ORDER, .side = !m->side ? 0 : m->side == '1' ? REDAN_BID : REDAN_ASK };
     if (qty % f->instruments[id].lot_nano) {
         rdn_feed_fault(f, REDAN_FAULT_BAD_NUMBER);
@@ -198,15 +198,40 @@ static uint32_t to_event(struct redan_feed *f, const redan_fix *m, redan_mevent 
     return rdn_feed_px(f, id, px, RDN_DECIMAL_SCALE, &e->px_ticks);
 }
 
+/* Keeps the message, so that its texts can be had when its event comes. */
+static void keep(struct redan_feed *f, const unsigned char *in, size_t n) {
+    size_t skip = noise((const char *)in, n);            /* newlines */
+    struct rdn_fix_kept *k = &f->kept[f->nkept++ % RDN_FIX_KEPT];
+    k->number = f->nkept;
+    k->n = (uint32_t)(n - skip);
+    memcpy(k->text, in + skip, n - skip);
+}
+
+int redan_feed_order(const redan_feed *f, const redan_mevent *e, redan_fix *ret) {
+    if (!f->kept || !e->other_id)
+        return REDAN_E_NOSUP;
+    const struct rdn_fix_kept *k = &f->kept[(e->other_id - 1) % RDN_FIX_KEPT];
+    size_t used;
+    return k->number == e->other_id && redan_fix_decode(k->text, k->n, ret, &used) == 0 ? 0 : REDAN_E_INVAL;
+}
+
+_Static_assert(RDN_FIX_BADS <= sizeof(((struct redan_feed *)0)->fix_bad) / sizeof(uint64_t), "fix_bad has a place for each");
+static void refuse(struct redan_feed *f, const redan_fix *m, uint8_t fault) {
+    rdn_feed_fault(f, fault);
+    f->fix_bad[m->bad]++;
+}
+
 size_t rdn_feed_fix(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n) {
     redan_fix m;
     size_t used;
     uint8_t fault = (uint8_t)redan_fix_decode(in, len, &m, &used);
     if (fault && !(m.bad == RDN_FIX_BAD_NO_BEGIN && f->skipping))        /* one stretch of noise is one fault, however it is cut */
-        rdn_feed_fault(f, fault);
+        refuse(f, &m, fault);
     if (m.bad || m.type)
         f->skipping = m.bad == RDN_FIX_BAD_NO_BEGIN || m.bad == RDN_FIX_BAD_TOO_LONG;
     if (!fault && m.type)
         *ret_n = to_event(f, &m, out);
+    if (*ret_n)
+        keep(f, in, used);
     return used;
 }

@@ -10,8 +10,7 @@ enum { COLUMNS = 256, ARRAY = 4096 * 8, ROW = 1 << 21 };
 struct cells { const char *p[COLUMNS]; uint32_t len[COLUMNS]; int n; };
 
 
-struct csv_map *csv_map_open(const char *path, bool lobster) {
-    static const char names[] = "time,type,id,size,price,direction";
+struct csv_map *csv_map_open(const char *path, const char *header) {
     struct csv_map *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
@@ -24,8 +23,8 @@ struct csv_map *csv_map_open(const char *path, bool lobster) {
         csv_map_close(m);
         return NULL;
     }
-    if (lobster) {
-        csv_map_read(m, names, sizeof names - 1, &l, &skipped);
+    if (header) {
+        csv_map_read(m, header, strlen(header), &l, &skipped);
         if (l.kind == RDN_LINE_BAD) {
             usage("%s: %s", path, l.why);
             csv_map_close(m);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * feed_in.h: where `run`, `explain` and `cover` get their events: JSON lines (17.1), or CSV rows through a map. One shape for all:
+ * feed_in.h: where `run`, `explain` and `cover` get their events: JSON lines (17.1), or CSV rows or market
+ * events (--feed) through a map. One shape for all:
  * a struct rdn_line an input line. */
 #ifndef RDN_FEED_IN_H
 #define RDN_FEED_IN_H
 #include "host/line.h"
-#include "tools/tool.h"
+#include "tools/market_in.h"
 
 struct feed {
     FILE *f;
@@ -14,6 +15,7 @@ struct feed {
     uint64_t lines;                                      /* read so far, blank ones too */
     uint64_t skipped;                                    /* rows the map has no entry for */
     struct rdn_line_reader *json;
+    struct market_in *market;                            /* --feed: `line` is an event of it as a row */
     struct csv_map *map;                                 /* NULL: JSON lines */
     const struct rdn_ir *ir;
     struct rdn_syms *syms;
@@ -30,8 +32,8 @@ bool feed_fetch(struct feed *);
 void feed_read(struct feed *, struct rdn_line *ret);
 
 /* csv_map.c */
-/* The map of --map FILE (YAML); lobster: columns are time, type, id, size, price, direction, without a header line. */
-struct csv_map *csv_map_open(const char *path, bool lobster);
+/* The map of --map FILE (YAML). header: the names of the columns, of rows that have no header line; or NULL. */
+struct csv_map *csv_map_open(const char *path, const char *header);
 void csv_map_close(struct csv_map *);
 bool csv_map_rules(struct csv_map *, const struct rdn_ir *, struct rdn_syms *);
 void csv_map_read(struct csv_map *, const char *line, size_t len, struct rdn_line *ret, uint64_t *skipped);

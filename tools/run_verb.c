@@ -346,7 +346,7 @@ static int run_stream(struct run *r) {
     }
     out_buf(stdout, &r->out);
     if (r->feed.skipped)
-        fprintf(stderr, "%llu rows without an entry in the map were skipped\n", (unsigned long long)r->feed.skipped);
+        fprintf(stderr, "%llu %s without an entry in the map were skipped\n", (unsigned long long)r->feed.skipped, r->feed.market ? "market events" : "rows");
     return r->feed.failed ? EXIT_USAGE : r->bad ? EXIT_FINDINGS : EXIT_GOOD;
 }
 
@@ -354,6 +354,8 @@ int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
         { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--record", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--feed", OPT_VALUE, "" }, MARKET_OPTIONS, { "--speed", OPT_VALUE, "" }, { "--from", OPT_VALUE, "" },
+        { "--to", OPT_VALUE, "" },
         { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct run r;
     if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))

@@ -170,6 +170,8 @@ REDAN_API int redan_fix_decode(const void *bytes, size_t len, redan_fix *ret, si
 REDAN_API size_t redan_fix_encode(const redan_fix *, char *out, size_t cap);
 /* Fills .has: every field that is not zero, and amounts of zero that the type needs. [any] */
 REDAN_API void redan_fix_fill(redan_fix *);
+/* The message behind an event of format fix, while it is one of the last 1,024: INVAL later. Texts are borrowed until the next decode. [lane] */
+REDAN_API int redan_feed_order(const redan_feed *, const redan_mevent *, redan_fix *ret);
 REDAN_API const char *redan_fix_reason(uint32_t bad); /* [any] "" for a number that is none */
 
 typedef struct redan_feed_stats {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * market_stubs.c: the tool of a build without market data. */
+#include "tools/market_in.h"
+
+const char market_columns[] = "";
+static int no_market(void) { return usage("R9013 this build has no market data"); }
+struct market_in *market_open(const struct args *a, const char *format, const char *const *files, uint32_t n) {
+    (void)a, (void)format, (void)files, (void)n;
+    no_market();
+    return NULL;
+}
+void market_close(struct market_in *m) { (void)m; }
+const redan_replay_event *market_next(struct market_in *m) { (void)m; return NULL; }
+bool market_failed(const struct market_in *m) { (void)m; return true; }
+size_t market_row(struct market_in *m, const redan_replay_event *e, char out[MARKET_ROW]) { (void)m, (void)e, (void)out; return 0; }
+int cmd_feed(int argc, char **argv) { (void)argc, (void)argv; return no_market(); }
