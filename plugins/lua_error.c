@@ -90,12 +90,11 @@ static int describe(lua_State *L) {
     return 1;
 }
 
-static void take_memory(struct rdn_res *r) {
-    rdn_lua_set_error("MemoryError", "not enough memory");
-    if (!r->tb_len && rdn_lua.fn) {
-        int n = snprintf(r->traceback, sizeof r->traceback, "%s in %s\n", rdn_lua.file, rdn_lua.name);
-        r->tb_len = n > 0 ? (uint32_t)n : 0;
-    }
+/* No frame is left of a function that ended in a tail call, and none of memory that ran out in machine code. */
+static uint32_t somewhere(struct rdn_res *r, uint32_t status) {
+    int n = r->tb_len || !rdn_lua.fn ? 0 : snprintf(r->traceback, sizeof r->traceback, "%s in %s\n", rdn_lua.file, rdn_lua.name);
+    r->tb_len += n > 0 ? (uint32_t)n : 0;
+    return status;
 }
 
 uint32_t rdn_lua_take_error(int rc) {
@@ -104,11 +103,11 @@ uint32_t rdn_lua_take_error(int rc) {
     const char *s = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     if (rdn_lua.late) {
         rdn_lua_set_error("PluginTimeout", "the deadline has passed");
-        return RDN_ST_TIMEOUT;
+        return somewhere(r, RDN_ST_TIMEOUT);
     }
     if (rc == LUA_ERRMEM || (rdn_lua.refused && s && !strcmp(s, "not enough memory"))) {
-        take_memory(r);
-        return RDN_ST_MEMORY;
+        rdn_lua_set_error("MemoryError", "not enough memory");
+        return somewhere(r, RDN_ST_MEMORY);
     }
     if (!s) {
         lua_pushcfunction(L, describe);
@@ -118,7 +117,7 @@ uint32_t rdn_lua_take_error(int rc) {
     }
     bool syntax = rc == LUA_ERRSYNTAX;
     rdn_lua_set_error(syntax ? "SyntaxError" : "error", without_place(r, s));
-    return RDN_ST_EXCEPTION;
+    return somewhere(r, RDN_ST_EXCEPTION);
 }
 
 /* ---- log ---- */

@@ -44,7 +44,7 @@ const char *kit_file(const char *name, const char *text) {
 static struct rdn_plugin *try_open(struct rdn_plugin_spec *spec, const char *text, redan_error *e) {
     struct rdn_plugin *p = NULL;
     spec->name = spec->name ? spec->name : "f";
-    spec->file = kit_file("plugin.py", text);
+    spec->file = kit_file(spec->file ? spec->file : "plugin.py", text);
     /* Tests that are not about time must not fail on a busy machine. */
     spec->time_cap_ns = spec->time_cap_ns ? spec->time_cap_ns : 10000 * KIT_MS;
     spec->load_cap_ms = spec->load_cap_ms ? spec->load_cap_ms : 10000;

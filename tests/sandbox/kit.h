@@ -20,7 +20,7 @@ int kit_teardown(void **state);
 extern struct rdn_plugins *kit;
 
 /* Writes the text to a file of that name and opens it; the test fails with the reason otherwise. spec may be partly filled:
- * name defaults to "f", the time and load caps to 10 s. */
+ * name defaults to "f", file to plugin.py, the time and load caps to 10 s. */
 struct rdn_plugin *kit_open(struct rdn_plugin_spec spec, const char *text);
 /* The same, expected to fail; answers the error. */
 redan_error kit_refused(struct rdn_plugin_spec spec, const char *text);
