@@ -59,20 +59,20 @@ static bool read_array(struct rdn_arena *a, const struct rdn_json_reader *r, con
     return true;
 }
 
-static bool put_field(struct rdn_arena *a, const struct rdn_wire_field *f, const struct rdn_json *j, uint8_t *row) {
+static bool put_field(struct rdn_arena *a, const struct rdn_json_reader *r, const struct rdn_wire_field *f, const struct rdn_json *j, uint8_t *row) {
     struct rdn_wire_value v = { .i = 0 };
     uint8_t *to = row + f->offset;
+    uint32_t at = 0, width = rdn_wire_width(&f->type);
+    bool shaped = f->type.kind == RDN_WIRE_FARR || f->type.kind == RDN_WIRE_IARR;
     uint64_t present;
     const char *word = j->kind == RDN_JSON_TRUE ? "true" : "false";
     bool flag = j->kind == RDN_JSON_TRUE || j->kind == RDN_JSON_FALSE;
-    if (!rdn_wire_read(a, &f->type, flag ? word : j->text, flag ? strlen(word) : j->len, &v))
+    if (shaped ? j->kind != RDN_JSON_ARRAY || !read_array(a, r, j, &f->type, to, &at, width / 8) || at != width / 8
+               : !rdn_wire_read(a, &f->type, flag ? word : j->text, flag ? strlen(word) : j->len, &v))
         return false;
-    uint32_t width = rdn_wire_width(&f->type);
     if (f->type.kind == RDN_WIRE_TEXT)
         memcpy(to, v.text.p, v.text.n);
-    else if (f->type.kind == RDN_WIRE_FARR || f->type.kind == RDN_WIRE_IARR)
-        memcpy(to, v.p, width);
-    else
+    else if (!shaped)
         memcpy(to, &v, width);                          /* little endian: the low bytes of the union */
     if (f->present_bit >= 0) {
         memcpy(&present, row + 8, 8);
@@ -92,7 +92,7 @@ static bool read_event(struct rdn_arena *a, const struct rdn_json_reader *r, con
     memcpy(row, &v.i, 8);
     for (uint16_t i = 0; i < t->nfields; i++) {
         const struct rdn_json *x = rdn_json_get(r, j, t->fields[i].name);
-        if (x ? !put_field(a, &t->fields[i], x, row) : t->fields[i].present_bit < 0)
+        if (x ? !put_field(a, r, &t->fields[i], x, row) : t->fields[i].present_bit < 0)
             return false;
     }
     return true;

@@ -8,20 +8,10 @@
 
 struct calling { struct project *p; struct rdn_plugin *w; uint32_t fn; struct rdn_arena arena; struct rdn_wire_value args[16], ret; enum rdn_outcome out; };
 
-/* The signature of a function as the rules have it. */
 static void print_signature(const struct rdn_ir *ir, const struct rdn_call *c) {
     struct rdn_buf b;
     rdn_buf_init(&b, &rdn_libc_mem);
-    rdn_buf_printf(&b, "%s(", c->name);
-    for (uint32_t i = 0; i < c->nparams; i++) {
-        rdn_buf_printf(&b, "%s%s: ", i ? ", " : "", c->params[i].name);
-        if (c->params[i].type->kind == RDN_K_EVENT)
-            rdn_buf_puts(&b, ir->events[c->params[i].type->n].name);
-        else
-            rdn_type_print(&b, c->params[i].type);
-    }
-    rdn_buf_puts(&b, ") -> ");
-    rdn_type_print(&b, c->rtype);
+    project_signature(&b, ir, c);
     puts(rdn_buf_str(&b));
     rdn_buf_fini(&b);
 }

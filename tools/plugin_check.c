@@ -122,7 +122,7 @@ bool plugin_check_all(struct project *p, const char *rules) {
         check_native(p);
     if (!compiled)
         return false;
-    if (!strcmp(p->pack.m.kind, "python"))
+    if (!rdn_pack_is_native(&p->pack))
         plugin_source_check(p);
     return !p->report.errors;
 }

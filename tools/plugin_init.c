@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugin_init.c: `redan plugin init`: a project that passes check and test at once. With --from, one function for each plugin that the
+ * plugin_init.c: `redan plugin init`: a project in Python, C or Lua that passes check and test at once. With --from, one function for each plugin that the
  * rule file declares, answering zero of its type until somebody writes it; the rule file is copied, because events are in it. */
 #include "tools/plugin_tool.h"
 #include <ctype.h>
@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum kind { PYTHON, NATIVE, LUA };
 struct making {
     struct project *p;
+    enum kind kind;
     const char *name, *dir;
     redan_engine *eng;
     redan_ruleset *rs;                                   /* of --from, or NULL */
@@ -135,19 +137,6 @@ static const struct rdn_call *nth(const struct making *m, uint32_t *i) {
 }
 #define EACH_CALL(m, c, i) for (uint32_t i = 0, once_ = 1; once_; once_ = 0) for (const struct rdn_call *c; (c = nth(m, &i));)
 
-static void signature(struct making *m, const struct rdn_call *c) {
-    rdn_buf_putc(&m->b, '(');
-    for (uint32_t k = 0; k < c->nparams; k++) {
-        rdn_buf_printf(&m->b, "%s%s: ", k ? ", " : "", c->params[k].name);
-        if (c->params[k].type->kind == RDN_K_EVENT)
-            rdn_buf_puts(&m->b, m->rs->ir->events[c->params[k].type->n].name);
-        else
-            rdn_type_print(&m->b, c->params[k].type);
-    }
-    rdn_buf_puts(&m->b, ") -> ");
-    rdn_type_print(&m->b, c->rtype);
-}
-
 static bool takes_event(const struct making *m, uint32_t event) {
     EACH_CALL(m, c, i)
         for (uint32_t k = 0; k < c->nparams; k++)
@@ -184,6 +173,29 @@ static void code_from_rules(struct making *m) {
     }
 }
 
+/* A parameter's name may be a word of Lua; its place counts. */
+static void lua_name(struct making *m, const char *name) {
+    static const char words[] = " and break do else elseif end false for function goto if in local nil not or repeat return then true until while ";
+    char word[80];
+    snprintf(word, sizeof word, " %.70s ", name);
+    rdn_buf_printf(&m->b, "%s%s", name, strstr(words, word) ? "_" : "");
+}
+
+static void lua_from_rules(struct making *m) {
+    rdn_buf_printf(&m->b, "-- Functions of %s that rules call.\n", m->rs->ir->name);
+    EACH_CALL(m, c, i) {
+        rdn_buf_puts(&m->b, "\nredan.plugin(\"");
+        project_signature(&m->b, m->rs->ir, c);
+        rdn_buf_puts(&m->b, "\", function(");
+        for (uint32_t k = 0; k < c->nparams; k++) {
+            rdn_buf_puts(&m->b, k ? ", " : "");
+            lua_name(m, c->params[k].name);
+        }
+        bool word = c->rtype->kind == RDN_K_BOOL;
+        rdn_buf_printf(&m->b, ")\n  return %s                  -- nil means: undefined\nend)\n", word ? "false" : zero(c->rtype, false));
+    }
+}
+
 static void manifest_head(struct making *m, const char *entry, const char *kind) {
     rdn_buf_printf(&m->b, "schema: 1\nplugin:\n  id: org.example.%s\n  version: 0.1.0\n  kind: %s\n  entry: %s\n", m->name, kind, entry);
     if (m->rs)
@@ -195,11 +207,12 @@ static bool from_rules(struct making *m, const char *rules) {
     char entry[64];
     size_t n;
     uint32_t count = 0;
-    snprintf(entry, sizeof entry, "%.50s.py", m->name);
-    manifest_head(m, entry, "python");
+    bool lua = m->kind == LUA;
+    snprintf(entry, sizeof entry, "%.50s.%s", m->name, lua ? "lua" : "py");
+    manifest_head(m, entry, lua ? "lua" : "python");
     EACH_CALL(m, c, i) {
         rdn_buf_printf(&m->b, "  %s: {signature: \"", c->name);
-        signature(m, c);
+        project_signature(&m->b, m->rs->ir, c);
         rdn_buf_puts(&m->b, "\"}\n");
         count++;
     }
@@ -207,7 +220,7 @@ static bool from_rules(struct making *m, const char *rules) {
         return usage("plugin init: %s declares no plugin", rules), false;
     if (!put_file(m, "plugin.yaml"))
         return false;
-    code_from_rules(m);
+    lua ? lua_from_rules(m) : code_from_rules(m);
     if (!put_file(m, entry))
         return false;
     EACH_CALL(m, c, i) {
@@ -247,6 +260,30 @@ static bool python_files(struct making *m) {
     return put_file(m, "tests/rows.csv");
 }
 
+static bool lua_files(struct making *m) {
+    char file[64];
+    const char *n = m->name;
+    snprintf(file, sizeof file, "%.50s.lua", n);
+    manifest_head(m, file, "lua");
+    rdn_buf_printf(&m->b, "  %s: {signature: \"(amount: float, count: int) -> float\", batch: true}\nconfig:\n  weight: 0.5\n", n);
+    if (!put_file(m, "plugin.yaml"))
+        return false;
+    rdn_buf_printf(&m->b,
+        "-- Functions that rules call. A batch function gets columns; row i of n is col.NAME[i], from 0.\nlocal cfg = redan.config { weight = 0.5 }\n\n"
+        "redan.batch(\"%s(amount: float, count: int) -> float\", function(b, out)\n  local amount, count, value, status = b.col.amount, b.col.count, out.value, out.status\n"
+        "  for i = 0, b.n - 1 do\n    if count[i] > 0 then\n      value[i] = cfg.weight * amount[i] / tonumber(count[i])\n    else\n"
+        "      status[i] = 1                                       -- undefined\n    end\n  end\nend)\n", n);
+    if (!put_file(m, file))
+        return false;
+    rdn_buf_printf(&m->b, "function,amount,count,answer,tolerance\n%s,10.0,2,2.5,\n%s,1e6,3,166666.66666666666,1e-9\n%s,10.0,0,undefined,\n", n, n, n);
+    return put_file(m, "tests/rows.csv");
+}
+
+static bool ci_file(struct making *m, const char *needs) {
+    rdn_buf_printf(&m->b, "#!/bin/sh\n# What a CI job runs; needs redan%s\nset -e\ncd \"$(dirname \"$0\")\"\nredan plugin test .\nredan plugin pack .\n", needs);
+    return put_file(m, "ci.sh");
+}
+
 static bool python_settings(struct making *m) {
     char file[80];
     rdn_buf_puts(&m->b, "import pathlib\n\nfrom redan.testing import Harness\n\nFOLDER = pathlib.Path(__file__).parents[1]\n\n\n");
@@ -262,9 +299,7 @@ static bool python_settings(struct making *m) {
     rdn_buf_puts(&m->b, "[mypy]\nstrict = true\nwarn_return_any = false\n");
     if (!put_file(m, "mypy.ini"))
         return false;
-    rdn_buf_puts(&m->b, "#!/bin/sh\n# What a CI job runs; needs redan, and for pytest and mypy: pip install redan pytest mypy\nset -e\ncd \"$(dirname \"$0\")\"\n"
-                 "redan plugin test .\nredan plugin pack .\n");
-    return put_file(m, "ci.sh");
+    return ci_file(m, ", and for pytest and mypy: pip install redan pytest mypy");
 }
 
 static bool native_files(struct making *m) {
@@ -306,38 +341,40 @@ static bool folders(const struct making *m) {
     return true;
 }
 
-static int make(struct making *m, const char *rules, bool native) {
+static int make(struct making *m, const char *rules) {
     int rc = EXIT_GOOD;
     if (rules && (!(m->eng = open_engine("interp", 1)) || !(m->rs = load_rules(m->eng, &m->p->args, rules, DIAG_FULL, false, &rc))))
         return rc ? rc : EXIT_FINDINGS;
     rdn_buf_init(&m->b, &rdn_libc_mem);
     bool good = folders(m);
-    if (good && native)
+    if (good && m->kind == NATIVE)
         good = native_files(m);
     else if (good)
-        good = (rules ? from_rules(m, rules) : python_files(m)) && python_settings(m);
+        good = (rules ? from_rules(m, rules) : m->kind == LUA ? lua_files(m) : python_files(m)) && (m->kind == LUA ? ci_file(m, "") : python_settings(m));
     rdn_buf_fini(&m->b);
     return good ? EXIT_GOOD : EXIT_USAGE;
 }
 
 int plugin_init(int argc, char **argv) {
-    static const struct opt opts[] = { { "--from", OPT_VALUE, "" }, { "--native", OPT_FLAG, "" }, { "--dir", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
+    static const struct opt opts[] = { { "--from", OPT_VALUE, "" }, { "--native", OPT_FLAG, "" }, { "--lua", OPT_FLAG, "" }, { "--dir", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct project p;
     if (!args_read(&p.args, "plugin", argc, argv, opts))
         return EXIT_USAGE;
     if (p.args.nwords != 1)
         return usage("plugin init: one name expected: redan plugin init NAME");
     const char *rules = args_value(&p.args, "--from"), *dir = args_value(&p.args, "--dir");
-    bool native = args_flag(&p.args, "--native");
-    struct making m = { .p = &p, .name = p.args.words[0], .dir = dir ? dir : p.args.words[0] };
+    bool native = args_flag(&p.args, "--native"), lua = args_flag(&p.args, "--lua");
+    struct making m = { .p = &p, .kind = native ? NATIVE : lua ? LUA : PYTHON, .name = p.args.words[0], .dir = dir ? dir : p.args.words[0] };
     p.json = args_flag(&p.args, "--json");
     if (!python_name(m.name))
         return usage("plugin init: '%.60s': a small-letter name that Python takes expected", m.name);
+    if (native && lua)
+        return usage("plugin init: --native and --lua exclude each other");
     if (native && rules)
         return usage("plugin init: --native and --from exclude each other");
     if (p.json)
         printf("{\"schema\":\"redan.plugin.init/1\",\"files\":[");
-    int rc = make(&m, rules, native);
+    int rc = make(&m, rules);
     if (p.json)
         printf("]}\n");
     redan_release(m.rs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugin_source.c: the author's text is checked by a plugin of ours (plugins/check_source.py) in a confined worker: a hostile file can
- * at worst end that worker. */
+ * plugin_source.c: the author's text is checked by a plugin of ours in its own language (plugins/check_source.py, check_source.lua) in a
+ * confined worker: a hostile file can at worst end that worker. */
 #include "tools/plugin_tool.h"
 #include <source_check_text.h>
 #include <string.h>
@@ -100,6 +100,27 @@ static void put_spec(struct rdn_buf *b, const struct project *p, bool quick) {
     rdn_buf_puts(b, "]}");
 }
 
+/* For Lua: an item a line, as check_source.lua says. */
+static void put_lines(struct rdn_buf *b, const struct project *p) {
+    const struct rdn_manifest *m = &p->pack.m;
+    for (uint32_t i = 0; i < m->nfns; i++) {
+        const struct rdn_call *c = project_call(p, &m->fns[i], NULL);
+        if (!c)
+            continue;
+        rdn_buf_printf(b, "fn %s %s %u %u ", m->fns[i].name, m->fns[i].batch ? "true" : "false", m->fns[i].line, m->fns[i].col);
+        project_signature(b, p->rs->ir, c);
+        rdn_buf_putc(b, '\n');
+    }
+    for (uint32_t i = 0; i < m->nconfig; i++)
+        rdn_buf_printf(b, "config %s %u %u\n", m->config[i].name, m->config[i].line, m->config[i].col);
+    for (uint32_t i = 0; i < m->modules.n; i++)
+        rdn_buf_printf(b, "module %.*s\n", (int)strcspn(m->modules.items[i], "."), m->modules.items[i]);
+    rdn_buf_printf(b, "manifest %s\nwhere %s\n", rdn_pack_find(&p->pack, RDN_PART_MANIFEST)->shown, p->rules_path ? base_name(p->rules_path) : "plugin.yaml");
+    for (uint32_t i = 0; i < p->pack.nfiles; i++)
+        if (p->pack.files[i].part == RDN_PART_ENTRY || p->pack.files[i].part == RDN_PART_MODULE)
+            rdn_buf_printf(b, "source %s\n", p->pack.files[i].shown);
+}
+
 /* "E R4222 fraud/score.py 7 1 text": the path has no space that matters, because numbers follow it from the right. */
 static void take_finding(struct project *p, char *line) {
     char code[8] = "", *q = line + 8;
@@ -137,10 +158,12 @@ static bool take_all(struct project *p, struct rdn_plugin *w) {
 
 static void fill_pack(struct rdn_pack *k, const struct project *p, const struct rdn_buf *spec, char (*names)[8]) {
     uint32_t n = 0;
-    k->m = (struct rdn_manifest){ .kind = "python", .group = "check", .instances = "per-lane", .state = "none", .trust = "worker",
+    bool lua = !strcmp(p->pack.m.kind, "lua");
+    const char *name = lua ? "check_source.lua" : "check_source.py", *text = lua ? lua_check_text : source_check_text;
+    k->m = (struct rdn_manifest){ .kind = p->pack.m.kind, .group = "check", .instances = "per-lane", .state = "none", .trust = "worker",
                                   .mem_cap_mib = 256, .time_cap_ms = 1000, .max_rows = 1 };
     k->bare = true;
-    k->files[k->nfiles++] = (struct rdn_pack_file){ RDN_PART_ENTRY, "check_source.py", "check_source.py", source_check_text, sizeof source_check_text - 1 };
+    k->files[k->nfiles++] = (struct rdn_pack_file){ RDN_PART_ENTRY, name, name, text, strlen(text) };
     k->files[k->nfiles++] = (struct rdn_pack_file){ RDN_PART_DATA, "spec", "spec", spec->p, spec->n };
     k->m.data[k->m.ndata++] = (struct rdn_manifest_pair){ .name = "spec", .value = "spec" };
     for (uint32_t i = 0; i < p->pack.nfiles; i++) {
@@ -171,7 +194,10 @@ static enum ended check_once(struct project *p, bool quick) {
     for (char *save, *s = strtok_r(list, ",", &save); s && n < 36; s = strtok_r(NULL, ",", &save))
         preload[n++] = s;
     rdn_buf_init(&spec, &rdn_libc_mem);
-    put_spec(&spec, p, quick);
+    if (!strcmp(p->pack.m.kind, "lua"))
+        put_lines(&spec, p);
+    else
+        put_spec(&spec, p, quick);
     memset(&k, 0, sizeof k);
     fill_pack(&k, p, &spec, names);
     struct rdn_plugin_spec s = { .name = "finding", .file = "check_source.py", .group = "check", .pack = &k, .plain = true, .load_cap_ms = 5000,

@@ -143,6 +143,33 @@ static bool same(const struct mixed *a, const struct mixed *b, uint32_t *ret_row
     return true;
 }
 
+static bool find_worker(struct testing *t) {
+    uint32_t index;
+    t->w = NULL;
+    for (uint32_t i = 0; i < t->p->pack.m.nfns && !t->w; i++)
+        if (project_call(t->p, &t->p->pack.m.fns[i], &index))
+            t->w = t->p->rs->plugins[index];
+    return t->w;
+}
+
+/* Asks a worker that has been asked nothing before. */
+static bool ask_fresh(struct testing *t, struct mixed *m, uint32_t piece) {
+    struct project *p = t->p;
+    redan_release(p->rs);
+    redan_close(p->eng);
+    p->rs = NULL;
+    p->eng = NULL;
+    if (!project_rules(p, args_value(&p->args, "--rules")) || !project_start(p, false) || !find_worker(t))
+        return false;
+    m->f = &t->w->fns[m->fn];
+    return ask(t, m, piece);
+}
+
+/* A function that keeps state answers the same rows otherwise the second time; from the same beginning it may not. */
+static bool same_from_the_start(struct testing *t, struct mixed *whole, struct mixed *parts, uint32_t piece, uint32_t *ret_row) {
+    return ask_fresh(t, whole, whole->n) && ask_fresh(t, parts, piece) && (whole->f = parts->f, same(whole, parts, ret_row));
+}
+
 static void split(struct testing *t, uint32_t fn) {
     static struct mixed whole, parts;
     static const uint32_t pieces[] = { 1, 7, MIXED / 2 };
@@ -155,7 +182,8 @@ static void split(struct testing *t, uint32_t fn) {
         parts = whole;
         if (!ask(t, &parts, pieces[i]))
             return;
-        if (!same(&whole, &parts, &row)) {
+        if (!same(&whole, &parts, &row) && !same_from_the_start(t, &whole, &parts, pieces[i], &row)) {
+            whole.f = &t->w->fns[fn];
             struct rdn_buf a;
             rdn_buf_init(&a, &rdn_libc_mem);
             rdn_wire_print(&a, &whole.f->ret, &whole.ret[row]);
@@ -181,11 +209,7 @@ static void run_confined(struct testing *t) {
     const struct rdn_pack_file *f = rdn_pack_find(&t->p->pack, RDN_PART_ROWS);
     struct rdn_golden *rows = NULL;
     redan_error e = { 0 };
-    uint32_t index;
-    for (uint32_t i = 0; i < t->p->pack.m.nfns && !t->w; i++)
-        if (project_call(t->p, &t->p->pack.m.fns[i], &index))
-            t->w = t->p->rs->plugins[index];
-    if (t->w)
+    if (find_worker(t))
         replay(t);
     if (!t->w || !f)
         return;

@@ -28,6 +28,8 @@ bool project_rules(struct project *, const char *rules); /* compiles; false: fin
 bool project_manifest_rules(struct project *);           /* the manifest's signatures alone */
 int  project_close(struct project *, int rc);            /* prints what was found; the exit code: `rc`, or 1 when there are errors */
 const struct rdn_call *project_call(const struct project *, const struct rdn_manifest_fn *, uint32_t *ret_index);    /* or NULL */
+/* "f(a: int) -> bool", as the rules have it. */
+void project_signature(struct rdn_buf *, const struct rdn_ir *, const struct rdn_call *);
 /* Names the functions and activates the rules: workers start, golden rows run when `tested`. False: a finding says why. */
 bool project_start(struct project *, bool tested);
 /* A member of the JSON object; texts in plain mode are printed by the verb itself. */

@@ -192,6 +192,19 @@ const struct rdn_call *project_call(const struct project *p, const struct rdn_ma
     return NULL;
 }
 
+void project_signature(struct rdn_buf *b, const struct rdn_ir *ir, const struct rdn_call *c) {
+    rdn_buf_printf(b, "%s(", c->name);
+    for (uint32_t i = 0; i < c->nparams; i++) {
+        rdn_buf_printf(b, "%s%s: ", i ? ", " : "", c->params[i].name);
+        if (c->params[i].type->kind == RDN_K_EVENT)
+            rdn_buf_puts(b, ir->events[c->params[i].type->n].name);
+        else
+            rdn_type_print(b, c->params[i].type);
+    }
+    rdn_buf_puts(b, ") -> ");
+    rdn_type_print(b, c->rtype);
+}
+
 bool project_start(struct project *p, bool tested) {
     static char list[1024];
     const char *modules[32], *given = args_value(&p->args, "--preload");

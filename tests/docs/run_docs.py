@@ -17,7 +17,8 @@ HTML comment, where a reader of the page does not see it:
 
 ```rdn is checked, and its tests run. ```sh runs with the build's redan first on PATH; a ```text block right behind it is what it
 prints, where … stands for anything in a line, and a line of only … for any lines. ```c is compiled, and run when it has a main.
-```python is imported with the plugin SDK. ```json is one object a line. Any other block is an error.
+```python is imported with the plugin SDK. ```json is one object a line. ```lua is written to its file, for a ```sh block to run. Any other
+block is an error.
 
 The last line is `N passed, N failed`."""
 import collections
@@ -157,7 +158,7 @@ class Page:
             return getattr(self, b.lang)(b, want)
         if b.lang in ('python', 'json'):
             return getattr(self, b.lang)(b)
-        if b.lang == 'text' and 'file' in b.notes:
+        if b.lang in ('text', 'lua') and 'file' in b.notes:
             (self.where / b.notes['file']).write_text(b.text)
             return ''
         return f'no way to test a block of {b.lang or "no language"}'

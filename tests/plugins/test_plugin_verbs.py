@@ -182,7 +182,8 @@ BROKEN = [
     ('R4224', 'test', {'tests_rows_csv': ('17.0', '17.5')}, 'rows.csv:3:1: R4224 rate answers 17.0, expected 17.5', False),
     ('R4224', 'test', src('return None', 'raise ValueError("no")'), 'ValueError: no', False),
     ('R4225', 'test', src('@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    return len(card) % 2 == 1',
-                          'SEEN = []\n\n\n@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    SEEN.append(card)\n    return len(SEEN) % 3 == 0' ), 'grouped', False),
+                          '@redan.plugin(batch=True)\ndef odd(card: redan.Texts) -> redan.Bools:\n    return [len(c) % 2 == 1 or len(card) > 8 for c in card]'),
+     'grouped', False),
     ('R4227', 'bench', body('import time', 'end = time.perf_counter() + 0.012', 'while time.perf_counter() < end:', '    pass'), 'rate', False),
     ('R4251', 'check', body('while mcc > 10:', '    try:', '        mcc -= 1', '    except:', '        pass'), 'score.py:12:9: ', True),
     ('R4251', 'check', body('try:', '    for i in range(9):', '        mcc += i', 'except BaseException:', '    pass'), 'BaseException', True),
@@ -570,9 +571,79 @@ def test_dlopen_traps():
     finds('R4114', plugin('check', d))
 
 
+LUA_YAML = YAML.replace('entry: score.py, modules: [helpers.py]', 'kind: lua, entry: score.lua, modules: [helpers.lua]')
+LUA_CODE = '''local cfg = redan.config { slope = 0.25 }
+local helpers = require("helpers")
+local risk = redan.data("risk", "byte")
+
+-- io.open os.execute string.dump
+redan.batch("rate(eur: float, mcc: int) -> float", function(b, out)
+  local eur, mcc, value = b.col.eur, b.col.mcc, out.value
+  for i = 0, b.n - 1 do
+    if mcc[i] < 0 then out.status[i] = 1 else value[i] = helpers.twice(cfg.slope * eur[i]) + risk[0] end
+  end
+end)
+
+redan.plugin("odd(card: sym) -> bool", function(card)
+  return #card % 2 == 1
+end)
+'''
+LUA = {'plugin.yaml': LUA_YAML, 'score.py': None, 'score.lua': LUA_CODE, 'helpers.py': None, 'helpers.lua': 'return { twice = function(x) return x * 2 end }\n'}
+LUA_BROKEN = [                                           # code, what is replaced in score.lua, place, warning
+    ('R4320', ('function(card)', 'function(card'), 'score.lua:14:1', False),
+    ('R4222', ('odd(card: sym) -> bool', 'odd(card: sym) -> int'), 'score.lua:13:14', False),
+    ('R4222', ('redan.batch("rate', 'redan.plugin("rate'), 'score.lua:6:14', False),
+    ('R4211', ('odd(card', 'even(card'), 'plugin.yaml:5:20', False),
+    ('R4203', ('slope', 'slop'), 'plugin.yaml:6:10', False),
+    ('R4204', ('"helpers"', '"socket"'), 'score.lua:2:25', False),
+    ('R4252', ('#card % 2', '#card % 2 + os.time()'), 'score.lua:14:22', True),
+    ('R4252', ('#card % 2', '#string.dump(print) % 2'), 'score.lua:14:11', True),
+]
+
+
+def test_lua():
+    d = project(**LUA)
+    for rules in ((), ('--rules', d / 'cards.rdn')):
+        rc, out, err = plugin('check', d, *rules)
+        check(rc == 0 and 'good' in out, out + err)
+    rc, out, err = plugin('test', d)
+    check(rc == 0 and 'golden rows  4 passed, 0 failed' in out and 'split check  2 functions' in out, out + err)
+    check(plugin('call', d, 'rate', '10', '1')[1] == '17.0\n', plugin('call', d, 'rate', '10', '1'))
+    check(plugin('pack', d)[0] == 0 and plugin('call', DIR / 'fraud-1.0.0.rdb', 'odd', 'abc')[1] == 'true\n', 'bundle')
+    rc, out, _ = plugin('list', d)
+    check(' lua ' in out, out)
+    for code, (old, by), place, warning in LUA_BROKEN:
+        check(old in LUA_CODE, old)
+        text = LUA_YAML.replace('(eur: float, mcc: int) -> float"}', '(eur: float, mcc: int) -> float", batch: true}')
+        finds(code, plugin('check', project(**{**LUA, 'plugin.yaml': text, 'score.lua': LUA_CODE.replace(old, by, 1)})), place, warning)
+
+
+def test_lua_keeps_state():
+    """A function with state passes the split check when each grouping begins anew; one that looks at the number of rows does not."""
+    keeps = LUA_CODE.replace('return #card % 2 == 1', 'n = (n or 0) + 1\n  return #card % 2 == 1 and n < 40')
+    rc, out, err = plugin('test', project(**{**LUA, 'score.lua': keeps}))
+    check(rc == 0 and 'split check  2 functions' in out, out + err)
+    counts = 'SEEN = []\n\n\n@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    SEEN.append(card)\n    return len(SEEN) % 2 == 1'
+    rc, out, err = plugin('test', project(**src('@redan.plugin\ndef odd(card: redan.sym) -> bool:\n    return len(card) % 2 == 1', counts)))
+    check(rc == 0 and 'split check  2 functions' in out, out + err)
+    looks = LUA_CODE.replace('+ risk[0]', '+ risk[0] + (b.n > 8 and 1 or 0)')
+    finds('R4225', plugin('test', project(**{**LUA, 'score.lua': looks})), 'plugin.yaml')
+
+
+def test_init_lua():
+    for name, more in (('lua_plain', ()), ('lua_ruled', ('--from', project() / 'cards.rdn'))):
+        check(plugin('init', name, '--lua', *more)[0] == 0, name)
+        rc, out, err = plugin('test', name)
+        check(rc == 0 and '0 failed' in out and '0 passed' not in out, out + err)
+    check(plugin('init', 'both', '--lua', '--native')[0] == 2, '--lua --native')
+
+
 def test_examples():
-    """examples/plugin_c from its own build files and redan-plugin.pc; examples/plugin_py as it is."""
+    """examples/plugin_c from its own build files and redan-plugin.pc; examples/plugin_py and plugin_lua as they are."""
     root = pathlib.Path(INCLUDE).parent
+    rc, out, err = plugin('test', root / 'examples/plugin_lua')
+    check(rc == 0 and '9 passed, 0 failed' in out and 'split check  2 functions' in out, out + err)
+    check(run('test', root / 'examples/plugin_lua/averages.rdn')[0] == 0, 'the rules of examples/plugin_lua')
     rc, out, err = plugin('test', root / 'examples/plugin_py')
     check(rc == 0 and '3 passed, 0 failed' in out, out + err)
     if not shutil.which('meson') or not shutil.which('ninja'):
