@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pathlib
+import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,7 @@ class Engine:
         self._declared: dict[str, Any] = {}
         self._ids: dict[str, int] = {}
         self._lanes: dict[int, Lane] = {}
+        self._opening = threading.Lock()
         self.events: dict[str, Event] = {}
         self.generation = 0
         self.warnings: tuple[Diagnostic, ...] = ()
@@ -201,9 +203,13 @@ class Engine:
         self._logged()
 
     def lane(self, index: int) -> Lane:
-        if index not in self._lanes:
-            self._lanes[index] = Lane(self, index)
-        return self._lanes[index]
+        lane = self._lanes.get(index)
+        if lane is None:
+            with self._opening:                         # threads that meet a lane for the first time at once get the same one
+                lane = self._lanes.get(index)
+                if lane is None:
+                    lane = self._lanes[index] = Lane(self, index)
+        return lane
 
     def judge(self, event: str, fields: Mapping[str, Any] | None = None, *, ts: Any, **more: Any) -> Decision:
         return self.lane(0).judge(event, fields, ts=ts, **more)

@@ -16,6 +16,13 @@ import interpreters
 NEEDS = ('numpy', 'pytest', 'hypothesis')
 
 
+def sanitizer(build):
+    """What has to be loaded first where the extension was built with AddressSanitizer; the workers carry none."""
+    linked = subprocess.run(['ldd', *(build / 'python').glob('_redan*.so')], capture_output=True, text=True).stdout
+    found = re.search(r'libasan\S* => (\S+)', linked)
+    return {'LD_PRELOAD': found[1], 'ASAN_OPTIONS': 'detect_leaks=0:abort_on_error=1'} if found else {}
+
+
 def main():
     build, minor, more = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
     python = interpreters.find(minor)
@@ -25,7 +32,7 @@ def main():
     if why:
         interpreters.skip(why)
     env = {**os.environ, 'PYTHONPATH': f'{build / "python"}:{interpreters.ROOT / "python"}', 'PYTHONDONTWRITEBYTECODE': '1',
-           'REDAN_WORKER': str(build / 'plugins/redan-worker')}
+           'REDAN_WORKER': str(build / 'plugins/redan-worker'), **sanitizer(build)}
     r = subprocess.run([inside, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'redan.pytest_plugin', '-rs', '--tb=short', *more,
                         pathlib.Path(__file__).parent],
                        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

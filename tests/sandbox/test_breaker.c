@@ -64,8 +64,8 @@ static void opens(void **state) {
         assert_true(opens_within(p, 8));
         assert_int_equal(kit_status(p)->calls, calls);  /* no event was a trial */
         assert_int_equal(ask(p, 2, &after), RDN_OUT_VALUE);
-        if (kit_status(p)->restarts == 0)               /* on a busy machine a late call may have been killed, and its count with it */
-            assert_in_range(after - before, 4 + 2 * rows, 4 + 20 * rows);
+        if (kit_status(p)->restarts == 0)               /* on a busy machine a late call is stopped before it counted, or killed, and its count with it */
+            assert_in_range(after - before, 1 + 2 * rows, 4 + 20 * rows);
         /* An answer in time makes the next three late calls necessary again; without one, the first late call closes. */
         assert_int_equal(close_lane(p), 3);
         assert_true(opens_within(p, 8));
