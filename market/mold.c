@@ -44,10 +44,17 @@ size_t rdn_mold_size(const unsigned char *in, size_t len) {
 
 /* --- events that concern every book, and where events go --- */
 
+/* Those that are declared by now: an instrument that a later message brings begins with what is known then. */
+static redan_mevent of_all(const struct redan_feed *f, uint8_t action, uint16_t flags, uint64_t seq) {
+    return (redan_mevent){ .instrument = REDAN_ALL_INSTRUMENTS, .other_id = f->books.n + 1u, .action = action, .flags = flags, .seq = seq };
+}
+
 static void push_all(struct redan_feed *f, uint8_t action, uint16_t flags, int64_t ts) {
     redan_mevent *e = rdn_events_push(&f->ready);
-    if (e)
-        *e = (redan_mevent){ .ts_event_ns = ts, .ts_recv_ns = ts, .instrument = REDAN_ALL_INSTRUMENTS, .action = action, .flags = flags, .seq = f->mold->next };
+    if (!e)
+        return;
+    *e = of_all(f, action, flags, f->mold->next);
+    e->ts_event_ns = e->ts_recv_ns = ts;
 }
 
 static void drop_waiting(struct redan_feed *f) {
@@ -286,10 +293,10 @@ static bool snapshot_end(struct redan_feed *f, uint64_t seq, redan_mevent *out) 
     struct rdn_mold *m = f->mold;
     m->snapshot = false;
     if (seq < m->held_first || !seq) {                   /* between it and what waits, messages are missing */
-        *out = (redan_mevent){ .instrument = REDAN_ALL_INSTRUMENTS, .action = REDAN_MARKET_GAP, .flags = REDAN_MF_LAST };
+        *out = of_all(f, REDAN_MARKET_GAP, REDAN_MF_LAST, seq);
         return false;
     }
-    *out = (redan_mevent){ .instrument = REDAN_ALL_INSTRUMENTS, .action = REDAN_MARKET_STATUS, .flags = REDAN_MF_SNAPSHOT | REDAN_MF_LAST, .seq = seq };
+    *out = of_all(f, REDAN_MARKET_STATUS, REDAN_MF_SNAPSHOT | REDAN_MF_LAST, seq);
     m->state = RDN_FEED_LIVE;
     for (uint32_t i = 0; i < f->held.n; i++) {
         redan_mevent *room = f->held.ev[i].seq >= seq ? rdn_events_push(&f->ready) : NULL;
@@ -338,9 +345,9 @@ uint32_t redan_feed_snapshot(redan_feed *f, const void *bytes, size_t len, redan
             if (m->state == RDN_FEED_LIVE) {             /* from here on, events wait for it */
                 m->state = RDN_FEED_GAP;
                 drop_waiting(f);
-                out[n++] = (redan_mevent){ .instrument = REDAN_ALL_INSTRUMENTS, .action = REDAN_MARKET_GAP, .flags = REDAN_MF_LAST };
+                out[n++] = of_all(f, REDAN_MARKET_GAP, REDAN_MF_LAST, m->next);
             }
-            out[n++] = (redan_mevent){ .instrument = REDAN_ALL_INSTRUMENTS, .action = REDAN_MARKET_CLEAR, .flags = REDAN_MF_SNAPSHOT };
+            out[n++] = of_all(f, REDAN_MARKET_CLEAR, REDAN_MF_SNAPSHOT, m->next);
             m->snapshot = true;
         }
         if (cap - n < RDN_FEED_EVENTS)

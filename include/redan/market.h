@@ -40,7 +40,7 @@ enum {
 };
 
 #define REDAN_BY_ORDER UINT32_MAX
-#define REDAN_ALL_INSTRUMENTS (UINT32_MAX - 1)             /* GAP, CLEAR and STATUS of every book at once */
+#define REDAN_ALL_INSTRUMENTS (UINT32_MAX - 1)             /* GAP, CLEAR and STATUS of every book at once; other_id: 1 + how many, 0: all */
 /* One event of any format; one cache line; also the record on disk. */
 typedef struct redan_mevent {
   int64_t  ts_event_ns, ts_recv_ns;                   /* the exchange's clock; ours, or the same where a file has none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fuzz_feed.c: market data of any bytes through every decoder and into books. The first byte chooses the format, the second the pieces.
+ * fuzz_feed.c: market data of any bytes through every decoder and into books. The first byte chooses the format, or REDAN_FUZZ_FORMAT does
+ * for all inputs of a run; the second the pieces.
  *
  * Beyond not crashing: pieces give the events that the whole gives, faults and books too, and the levels of a book are in order. */
 #include <redan/market.h>
@@ -103,7 +104,7 @@ static void fix_again(const uint8_t *data, size_t len) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     if (len < 2 || len > MOST)
         return 0;
-    const char *format = formats[data[0] % (sizeof formats / sizeof formats[0])];
+    const char *only = getenv("REDAN_FUZZ_FORMAT"), *format = only ? only : formats[data[0] % (sizeof formats / sizeof formats[0])];
     if (strcmp(format, "fix") == 0)
         fix_again(data + 2, len - 2);
     redan_feed *whole = open_feed(format), *pieces = open_feed(format);

@@ -262,6 +262,40 @@ static void resync(void **state) {
     }
 }
 
+/* An instrument that a snapshot is the first to name is as valid as the others at its end. */
+static void named_by_snapshot(void **state) {
+    (void)state;
+    redan_feed_options o = REDAN_FEED_OPTIONS_INIT;
+    redan_feed *f;
+    redan_error err;
+    redan_mevent ev[32];
+    unsigned char p[2048];
+    size_t n = packet(p, "SESSION001", 101, 10), used;
+    o.format = "moldudp64";
+    o.max_orders = 64;
+    o.auto_tick = "0.01";
+    check(redan_feed_open(&f, &o, &err) == 0, "%s", err.text);
+    redan_feed_packet(f, 1, p, n);
+    redan_feed_end(f);
+    drain(f);
+    memset(p, 0, sizeof p);
+    rdn_put_be16(p, 39);
+    p[2] = 'R';
+    rdn_put_be16(p + 3, 1);
+    memcpy(p + 13, "AAPL    ", 8);
+    n = 41 + all[1].n;
+    memcpy(p + 41, all[1].bytes, all[1].n);
+    rdn_put_be16(p + n, 21);
+    snprintf((char *)p + n + 2, 22, "G%20u", 111);
+    uint32_t k = redan_feed_snapshot(f, p, n + 23, ev, 32, &used);
+    redan_feed_apply(f, ev, k, NULL);
+    drain(f);
+    redan_book_line_data l = { 0 };                      /* 0 is the number that the first packet had, before anybody named it */
+    check(used == n + 23 && redan_book_line(f, 1, &l) == 0 && (l.flags & REDAN_BOOK_VALID) && l.ask_px && !strcmp(redan_feed_symbol(f, 1), "AAPL"),
+          "%u events, flags %x", k, l.flags);
+    redan_feed_close(f);
+}
+
 /* Heartbeats tell of a loss at the end; a session that begins late is not valid, a new one begins anew. */
 static void sessions(void **state) {
     (void)state;
@@ -350,7 +384,8 @@ static void bytes(void **state) {
 
 int main(void) {
     make_messages();
-    const struct CMUnitTest tests[] = { cmocka_unit_test(disorder), cmocka_unit_test(nobody_looks), cmocka_unit_test(resync), cmocka_unit_test(sessions),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(disorder), cmocka_unit_test(nobody_looks), cmocka_unit_test(resync), cmocka_unit_test(named_by_snapshot),
+                                        cmocka_unit_test(sessions),
                                         cmocka_unit_test(numbers_begin_anew), cmocka_unit_test(bytes) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
