@@ -176,6 +176,7 @@ static int declare(struct redan_feed *f, const struct rdn_instrument *in, uint64
     bool valid = f->format->resync == RDN_RESYNC_NONE || (f->mold && f->mold->state == RDN_FEED_LIVE);
     if (rdn_book_open(&f->books, b, valid) < 0)
         return rdn_fail(reterr, NOMEM, "", "no memory for the book of '%s'", in->symbol);
+    b->whole = valid || (f->mold && f->mold->snapshot);  /* one that a snapshot brings is whole when that is */
     f->instruments[f->books.n] = *in;
     f->instruments[f->books.n].per_price = 1e9 / (double)in->tick_nano;
     *name = (struct rdn_feed_name){ key, ++f->books.n };
