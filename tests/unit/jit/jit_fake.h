@@ -95,7 +95,7 @@ static inline void fake_row(const struct rdn_ir *ir, const struct rdn_event *ev,
         case RDN_K_FLOAT: memcpy(p, &x, 8); break;
         case RDN_K_DATE: memcpy(p, &d, 4); break;
         case RDN_K_SYM: memcpy(p, &s, 4); break;
-        case RDN_K_STR: p[0] = (uint8_t)('a' + below(3)); break;
+        case RDN_K_STR: memset(p, 'a' + (int)below(2), below(3)); break;   /* none to two */
         default:
             if (f->size == 8)
                 memcpy(p, &v, 8);

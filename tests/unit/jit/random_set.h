@@ -99,8 +99,8 @@ static rdn_id gen_f(int d);
 static rdn_id gen_d(int d, unsigned scale);
 
 static rdn_id window_read(unsigned w) {
-    rdn_id keys[2] = {field(F_S0 + below(2)), field(F_I0)};
     const struct rdn_window *win = &ir->windows[w];
+    rdn_id keys[2] = {field(win->ktypes[0] == t_str ? F_ST : F_S0 + below(2)), field(F_I0)};
     if (below(4) == 0)
         keys[1] = gen_i(1);
     return nary(below(4) ? RDN_OP_WREAD : RDN_OP_WPREV, win->rtype == t_dec[2] ? RDN_TY_W128 : rdn_cell_of(win->rtype), win->rtype->scale, win->rtype, keys,
@@ -271,18 +271,20 @@ static rdn_id gen_b(int d) {
 }
 
 static void make_windows(void) {
-    static const struct rdn_type *kt[2];
+    static const struct rdn_type *kt[2][2];              /* a symbol or a text, then an int */
     const struct rdn_type *r[3] = {t_int, t_float, t_dec[2]};
-    kt[0] = t_sym;
-    kt[1] = t_int;
+    kt[0][0] = t_sym;
+    kt[1][0] = t_str;
+    kt[0][1] = kt[1][1] = t_int;
     struct rdn_window *ws = rdn_new_n(&arena, struct rdn_window, 3);
     for (unsigned w = 0; w < 3; w++) {
         struct rdn_window *x = &ws[w];
-        *x = (struct rdn_window){.name = "w", .agg = w ? RDN_AGG_SUM : RDN_AGG_COUNT, .accepted = below(2), .rtype = r[w], .ktypes = kt, .nkeys = 1 + below(2),
+        bool text = below(3) == 0;
+        *x = (struct rdn_window){.name = "w", .agg = w ? RDN_AGG_SUM : RDN_AGG_COUNT, .accepted = below(2), .rtype = r[w], .ktypes = kt[text], .nkeys = 1 + below(2),
                                  .canon = "w", .warmup = 1, .cap = 16, .panes = 60, .over_ns = 60000000000, .pane_ns = 1000000000};
         x->vtype = w ? r[w] : NULL;
         x->keys = rdn_new_n(&arena, rdn_id, 2);
-        x->keys[0] = field(F_S0);
+        x->keys[0] = field(text ? F_ST : F_S0);
         x->keys[1] = below(2) ? field(F_I0) : gen_i(2);
         x->where = below(2) ? gen_b(2) : 0;
         x->value = w == 1 ? gen_f(3) : w == 2 ? gen_d(3, 2) : 0;
