@@ -342,6 +342,90 @@ def kernel_duel(r, own, p, player):
     r.row(row)
 
 
+# ---- market data ----
+MARKET_PEER = ROOT / 'bench/peers/market_peer.py'
+
+
+def shared_file(pattern):
+    """A file of the shared data, or None."""
+    data = pathlib.Path(os.environ.get('REDAN_SHARED', ROOT.parent / 'shared')) / 'data'
+    return next(iter(sorted(data.glob(pattern))), None)
+
+
+def market_peer(r, p, *args):
+    """{ns, form} of a peer's own program, or None with the reason told."""
+    done = subprocess.run([str(p.python), str(MARKET_PEER), *map(str, args)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        r.skip(f'{p.name}: {done.stderr.strip().splitlines()[-1][:200] if done.stderr.strip() else "no reason given"}')
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def against(r, bench, name, own_ns, peer, ns, form):
+    r.row({'bench': bench, 'schema': 1, 'set': name, 'ns_min': own_ns, 'peer': peer, 'peer_ns': ns, 'ratio': own_ns / ns, 'note': form, 'peer_form': form})
+
+
+def tick(r):
+    """24-byte ticks to checked columns: against reading the bytes, and against loops of other languages over as many ticks."""
+    found = r.call('tick', *([2] if r.tiny else [100]))
+    for row in found:
+        r.row(row)
+    own = next((row['ns_min'] for row in found if row['set'] == 'columns'), None)
+    n = 10000 if r.tiny else 1000000
+    for kind, name in (('struct', 'numpy'), ('numpy', 'numpy'), ('pandas', 'pandas'), ('numba', 'numba')):
+        p = r.peer(name) if own else None
+        got = market_peer(r, p, kind, n) if p else None
+        if got:
+            against(r, 'tick', 'columns', own, kind, got['ns'], got['form'])
+    if own and r.peer('mojo'):
+        ns = mojo_ticks(r, r.peers['mojo'])
+        if ns:
+            against(r, 'tick', 'columns', own, 'mojo', ns, 'one loop, spread alone')
+
+
+def mojo_ticks(r, p):
+    """The best of several runs of bench/peers/mojo/tick.mojo."""
+    with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+        env = {**os.environ, 'PATH': f'{p.bin}:{os.environ["PATH"]}'}
+        built = subprocess.run([str(p.bin / 'mojo'), 'build', str(ROOT / 'bench/peers/mojo/tick.mojo'), '-o', f'{d}/tick'], capture_output=True, text=True, check=False, env=env)
+        if built.returncode:
+            r.skip(f'mojo: {built.stderr.strip()[-200:]}')
+            return None
+        return min(float(subprocess.run([f'{d}/tick'], capture_output=True, text=True, check=True).stdout.split()[1]) for _ in range(1 if r.tiny else 5))
+
+
+def book(r):
+    """Order books: made-up flow always; LOBSTER's text and a Binance capture where the shared data have them, the capture beside hftbacktest."""
+    program('book', 'made', 1 if r.tiny else 6)(r)
+    messages, capture = shared_file('lobster/AAPL*_message_50.csv'), shared_file('binance/*.gz')
+    if messages and not r.tiny:
+        program('book', messages, 60)(r)
+    rows_ = r.call('book', 'levels', capture, 4) if capture and not r.tiny else []
+    own = next((row['value'] for row in rows_ if 'figure' in row), None)
+    if own is None:
+        return
+    r.figure('book/binance/ns', own, 'ns')
+    p, array = r.peer('hftbacktest'), None
+    if p:
+        with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+            array = pathlib.Path(d) / 'events.npy'
+            got = binance_array(r, p, capture, array) and market_peer(r, p, 'hftbacktest', array)
+        if got:
+            against(r, 'book', 'binance', own, 'hftbacktest', got['ns'], got['form'])
+
+
+def binance_array(r, p, capture, out):
+    """The capture as hftbacktest's array, by redan.adapters."""
+    code = ('import sys, numpy, redan.market as m; from redan.adapters.hftbacktest import to_array; '
+            'numpy.save(sys.argv[2], to_array(m.open(sys.argv[1], symbol="BTCUSDT", tick="0.1", lot="0.001", window=65536, far=16384)))')
+    env = {**os.environ, 'PYTHONPATH': f'{r.build / "python"}:{ROOT / "python"}', 'PYTHONDONTWRITEBYTECODE': '1'}
+    done = subprocess.run([str(p.python), '-c', code, str(capture), str(out)], capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        r.skip(f'hftbacktest: {done.stderr.strip()[-200:]}')
+    return done.returncode == 0
+
+
 BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
-           'cards': cards, 'riskpack': riskpack, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua, 'plan': plan}
+           'cards': cards, 'riskpack': riskpack, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua, 'plan': plan,
+           'tick': tick, 'book': book}
 ALONE = ('plan',)                                        # run when named, not with all the others

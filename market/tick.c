@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "market/feed.h"
+#include "market/tick_block.h"
 
 enum { TICK_BYTES = 24 };
 #define ROUND 0x1.8p52                   /* added to a double below 2^51, it leaves the nearest whole number in the low bits */
@@ -67,49 +68,27 @@ int redan_tick_decode(const redan_feed *f, uint32_t instrument, const void *byte
     return fault;
 }
 
-enum { BLOCK = 64 };
-
-/* Resolvers of clones run before a sanitizer has set itself up. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-static size_t block(double per, const char *bytes, int64_t *restrict ts, int64_t *restrict bid, int64_t *restrict ask, uint8_t *restrict faults) {
-    double b[BLOCK], a[BLOCK];
-    int64_t fb[BLOCK], fa[BLOCK], f[BLOCK];
-    for (size_t i = 0; i < BLOCK; i++) {
-        memcpy(&ts[i], bytes + i * TICK_BYTES, 8);
-        memcpy(&b[i], bytes + i * TICK_BYTES + 8, 8);
-        memcpy(&a[i], bytes + i * TICK_BYTES + 16, 8);
-    }
-    for (size_t i = 0; i < BLOCK; i++)
-        bid[i] = ticks(b[i], per, &fb[i]);
-    for (size_t i = 0; i < BLOCK; i++)
-        ask[i] = ticks(a[i], per, &fa[i]);
-    int64_t refused = 0;
-    for (size_t i = 0; i < BLOCK; i++)
-        refused += join(&bid[i], &ask[i], fb[i], fa[i], &f[i]);
-    for (size_t i = 0; i < BLOCK; i++)
-        faults[i] = (uint8_t)f[i];
-    return (size_t)refused;
-}
-
-static size_t columns(double per, const char *bytes, size_t n, int64_t *ts, int64_t *bid, int64_t *ask, uint8_t *faults) {
-    size_t bad = 0, i = 0;
-    for (; i + BLOCK <= n; i += BLOCK)
-        bad += block(per, bytes + i * TICK_BYTES, ts + i, bid + i, ask + i, faults + i);
-    for (; i < n; i++) {
+size_t rdn_tick_plain(double per, const char *bytes, size_t n, int64_t *ts, int64_t *bid, int64_t *ask, uint8_t *faults) {
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
         struct wire w;
         memcpy(&w, bytes + i * TICK_BYTES, sizeof w);
         ts[i] = w.ts;
         faults[i] = one(w, per, &bid[i], &ask[i]);
         bad += faults[i] != 0 && faults[i] != REDAN_FAULT_CROSSED;
     }
-    return n - bad;
+    return bad;
 }
 
 size_t redan_tick_columns(const redan_feed *f, uint32_t instrument, const void *bytes, size_t n, int64_t *ts_ns, int64_t *bid_px,
                           int64_t *ask_px, uint8_t *faults) {
-    return instrument < f->books.n ? columns(per_price(f, instrument), bytes, n, ts_ns, bid_px, ask_px, faults) : 0;
+    static rdn_tick_block *_Atomic best;
+    rdn_tick_block *block = atomic_load_explicit(&best, memory_order_relaxed);
+    if (!block) {
+        block = rdn_tick_best();
+        atomic_store_explicit(&best, block, memory_order_relaxed);
+    }
+    return instrument < f->books.n ? n - block(per_price(f, instrument), bytes, n, ts_ns, bid_px, ask_px, faults) : 0;
 }
 
 size_t rdn_feed_tick24(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n) {

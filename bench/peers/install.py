@@ -31,6 +31,8 @@ PEERS = {
     'gcc': ('program', ['gcc', '-dumpfullversion']),
     'numpy': ('pypi', ['numpy']),
     'numba': ('pypi', ['numba', 'numpy']),
+    'pandas': ('pypi', ['pandas', 'numpy']),
+    'hftbacktest': ('pypi', ['hftbacktest==2.4.*']),
     'zen-engine': ('pypi', ['zen-engine']),
     'common-expression-language': ('pypi', ['common-expression-language']),          # CEL in Rust
     'cel-python': ('pypi', ['cel-python']),
