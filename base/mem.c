@@ -236,8 +236,7 @@ void *rdn_arena_raw(struct rdn_arena *a, size_t size) {
     return block(a, size, &is_zero);
 }
 bool rdn_arena_extend(struct rdn_arena *a, void *p, size_t was, size_t size) {
-    char *end = (char *)p + rounded(was);
-    if (SINGLE || !p || !was || end != a->cur || size < was || size - was > (size_t)(a->end - a->cur) || rounded(size) - rounded(was) > (size_t)(a->end - a->cur) ||
+    if (SINGLE || !p || !was || (char *)p + rounded(was) != a->cur || size < was || size - was > (size_t)(a->end - a->cur) || rounded(size) - rounded(was) > (size_t)(a->end - a->cur) ||
         (a->max_bytes && size - was > a->max_bytes - a->bytes))
         return false;
     a->cur = (char *)p + rounded(size);

@@ -139,7 +139,7 @@ static rdn_id quotient(struct rdn_low *l, struct rdn_expr *x) {
 /* Arguments in order; `as`: in places of that type, NULL: as they are. */
 static rdn_id with_args(struct rdn_low *l, struct rdn_expr *x, enum rdn_op op, const struct rdn_type *as) {
     uint32_t n = x->call.n;
-    rdn_id few[4], *ids = n <= 4 ? few : rdn_new_n(l->c->work, rdn_id, n);
+    rdn_id few[4] = { 0 }, *ids = n <= 4 ? few : rdn_new_n(l->c->work, rdn_id, n);
     for (uint32_t i = 0; i < n; i++)
         ids[i] = as ? rdn_low_as(l, x->call.xs[i], as) : rdn_low(l, x->call.xs[i]);
     if (rdn_op_arity(op) == RDN_NARY)

@@ -271,8 +271,7 @@ static int begin_block(redan_tape *t, redan_error *reterr) {
     struct block_head *h = head_of(t);
     memset(h, 0, BLOCK_HEAD);
     *h = (struct block_head){ .magic = { 'R', 'D', 'N', 'B' }, .kind = KIND_EVENTS, .number = t->number, .tape_seq = t->records, .boot = t->boot };
-    atomic_thread_fence(memory_order_release);
-    h->state = OPEN;
+    __atomic_store_n(&h->state, OPEN, __ATOMIC_RELEASE);
     return 0;
 }
 
