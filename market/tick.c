@@ -30,7 +30,7 @@ INLINE int64_t ticks(double px, double per, int64_t *fault) {
     int64_t off_tick = off <= 0.001 ? 0 : REDAN_FAULT_OFF_TICK;
     int64_t number = (px > 0) & (q < MOST), absent = bits(px) == 0;
     *fault = (number | absent) ? off_tick : REDAN_FAULT_BAD_NUMBER;
-    return bits(near) - bits(ROUND);
+    return (int64_t)((uint64_t)bits(near) - (uint64_t)bits(ROUND));   /* a refused price may wrap */
 }
 
 /* Fault numbers of both sides as one; a refused tick loses its prices. 1: refused. */
