@@ -6,15 +6,16 @@
 #include "market/arrow.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "market/decimal.h"
 #include "market/feed.h"
 
 /* --- schemas --- */
 
-enum { UNIT_TEXT = 24, META_BYTES = 64, ARROW_NULLABLE = 2 };
+enum { META_BYTES = 64, ARROW_NULLABLE = 2 };
 struct schema_block {
     _Atomic uint32_t left;                               /* structures of this block that are not released yet */
     struct ArrowSchema *list[RDN_COLUMNS_MAX];
@@ -38,18 +39,6 @@ static void release_schema(struct ArrowSchema *s) {
             s->children[i]->release(s->children[i]);
     s->release = NULL;
     drop_schema(s->private_data);
-}
-
-/* Units of 10^-9 as decimal text. */
-static void unit_text(int64_t nano, char out[UNIT_TEXT]) {
-    char digits[UNIT_TEXT];
-    int n = snprintf(digits, sizeof digits, "%ld", (long)(nano / 1000000000));
-    if (nano % 1000000000) {
-        n += snprintf(digits + n, sizeof digits - (size_t)n, ".%09ld", (long)(nano % 1000000000));
-        while (digits[n - 1] == '0')
-            digits[--n] = '\0';
-    }
-    memcpy(out, digits, UNIT_TEXT);
 }
 
 /* What all instruments have in common; 0: they differ, or there is none. */
@@ -76,13 +65,13 @@ static const char *metadata(char out[META_BYTES], const char *key, const char *v
 }
 
 static void fill_schema(struct schema_block *b, struct ArrowSchema *s, char meta[META_BYTES], const struct rdn_column_def *d, bool decimal, const redan_feed *f) {
-    char unit[UNIT_TEXT];
+    char unit[RDN_TEXT_MAX];
     bool amount = d->type == RDN_COL_PX || d->type == RDN_COL_QTY;
     int64_t nano = amount ? common(f, d->type == RDN_COL_PX) : 0;
     *s = (struct ArrowSchema){ .format = format_of(amount && decimal ? RDN_COL_DEC : d->type), .name = d->name, .flags = d->may_be_absent ? ARROW_NULLABLE : 0,
                                .release = release_schema, .private_data = b };
     if (nano) {
-        unit_text(nano, unit);
+        rdn_decimal_text(unit, nano);
         s->metadata = metadata(meta, d->type == RDN_COL_PX ? "redan.tick" : "redan.lot", unit);
     }
     atomic_fetch_add_explicit(&b->left, 1, memory_order_relaxed);

@@ -57,23 +57,21 @@ enum rdn_column_type rdn_columns_type(const struct rdn_columns *c, uint32_t colu
 
 /* --- chunks --- */
 
-static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
-
 static struct rdn_columns *chunk_open(enum rdn_market_table table, uint32_t rows, bool decimal) {
     uint32_t n;
     const struct rdn_column_def *d = rdn_table_columns(table, &n);
-    size_t bytes = sizeof(struct rdn_columns) + 63, bits = up64((rows + 7) / 8);
+    size_t bytes = sizeof(struct rdn_columns) + 63, bits = rdn_up64((rows + 7) / 8);
     for (uint32_t i = 0; i < n; i++)
-        bytes += up64((size_t)rows * rdn_column_width(type_of(d[i].type, decimal))) + (d[i].may_be_absent ? bits : 0);
+        bytes += rdn_up64((size_t)rows * rdn_column_width(type_of(d[i].type, decimal))) + (d[i].may_be_absent ? bits : 0);
     struct rdn_columns *c = rdn_realloc(&rdn_libc_mem, NULL, 0, bytes);
     if (!c)
         return NULL;
     *c = (struct rdn_columns){ .table = table, .decimal = decimal, .cap = rows, .ncols = n, .bytes = bytes };
     atomic_init(&c->refs, 1);
-    char *p = (char *)up64((uintptr_t)(c + 1));
+    char *p = (char *)rdn_up64((uintptr_t)(c + 1));
     for (uint32_t i = 0; i < n; i++) {
         c->data[i] = p;
-        p += up64((size_t)rows * rdn_column_width(type_of(d[i].type, decimal)));
+        p += rdn_up64((size_t)rows * rdn_column_width(type_of(d[i].type, decimal)));
         if (!d[i].may_be_absent)
             continue;
         c->valid[i] = memset(p, 0, bits);

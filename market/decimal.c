@@ -2,6 +2,8 @@
  * decimal.c: decimal text to integers, integers to ticks (decimal.h). */
 #include "market/decimal.h"
 
+#include "base/text.h"
+
 typedef __int128 wide;
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -42,6 +44,15 @@ bool rdn_decimal_u64(const char *s, size_t n, uint64_t *ret) {
             return false;
     *ret = v;
     return n > 0;
+}
+
+size_t rdn_decimal_text(char *out, rdn_i128 nano) {
+    size_t n = rdn_text_dec(out, nano, RDN_DECIMAL_SCALE);
+    while (out[n - 1] == '0')                            /* the point stops it */
+        n--;
+    n -= out[n - 1] == '.';
+    out[n] = '\0';
+    return n;
 }
 
 static wide nano(int64_t px, unsigned scale) {

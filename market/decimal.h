@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/dec.h"
 
 enum { RDN_DECIMAL_SCALE = 9 };          /* digits after the point of an instrument's tick and lot */
 
@@ -15,6 +16,8 @@ enum { RDN_DECIMAL_SCALE = 9 };          /* digits after the point of an instrum
  * *ret_rest (may not be NULL) is set. */
 bool rdn_decimal_read(const char *s, size_t n, unsigned scale, int64_t *ret, bool *ret_rest);
 bool rdn_decimal_u64(const char *s, size_t n, uint64_t *ret);        /* digits only, at least one */
+/* Units of 10^-9 as text without zeros at its end, in RDN_TEXT_MAX bytes: "0.01", "12". The length. */
+size_t rdn_decimal_text(char *out, rdn_i128 nano);
 
 /* Tick as units of 10^-9. Whole ticks of a price with `scale` digits; false when between two ticks or out of range. */
 bool rdn_ticks_exact(int64_t px, unsigned scale, int64_t tick_nano, int64_t *ret);

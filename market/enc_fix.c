@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "market/decimal.h"
 #include "market/fix.h"
 
 struct out { char *p; size_t n, cap; };
@@ -24,15 +25,6 @@ static size_t time_text(char *t, int64_t ns) {
     return (size_t)snprintf(t, RDN_TEXT_MAX, "%.4s%.2s%.2s-%.*s", iso, iso + 5, iso + 8, (int)(n - 12), iso + 11);
 }
 
-static size_t decimal_text(char *t, int64_t nano) {
-    size_t n = rdn_text_dec(t, nano, 9);
-    if (memchr(t, '.', n))
-        while (t[n - 1] == '0' || t[n - 1] == '.')
-            if (t[--n] == '.')
-                break;
-    return n;
-}
-
 /* The value of a field as text; false: it has none that FIX could carry. */
 static bool value(const redan_fix *m, const struct rdn_fix_field *f, char t[RDN_TEXT_MAX], redan_fix_text *ret) {
     const char *at = (const char *)m + f->at;
@@ -43,7 +35,7 @@ static bool value(const redan_fix *m, const struct rdn_fix_field *f, char t[RDN_
     case RDN_FIX_TEXT:    memcpy(ret, at, sizeof *ret); break;
     case RDN_FIX_CODE:    *ret = (redan_fix_text){ at, 1 }; break;
     case RDN_FIX_UINT:    ret->len = (uint32_t)snprintf(t, RDN_TEXT_MAX, "%llu", (unsigned long long)i); break;
-    case RDN_FIX_DECIMAL: ret->len = (uint32_t)decimal_text(t, i); break;
+    case RDN_FIX_DECIMAL: ret->len = (uint32_t)rdn_decimal_text(t, i); break;
     case RDN_FIX_TIME:    ret->len = (uint32_t)time_text(t, i); break;
     }
     return ret->len > 0 && ret->p[0] && !memchr(ret->p, RDN_FIX_SOH, ret->len);

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "market/orders.h"
 
-static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t words_of(uint32_t window) { return (window / 64 + 63) / 64; }
 
 size_t rdn_levels_bytes(uint32_t window, uint32_t far) {
-    size_t side = up64(window * sizeof(struct rdn_level)) + up64(window / 8) + up64(words_of(window) * 8);
-    return RDN_SIDES * side + up64(far * sizeof(struct rdn_far_level));
+    size_t side = rdn_up64(window * sizeof(struct rdn_level)) + rdn_up64(window / 8) + rdn_up64(words_of(window) * 8);
+    return RDN_SIDES * side + rdn_up64(far * sizeof(struct rdn_far_level));
 }
 
 void rdn_levels_init(struct rdn_levels *l, void *zeros, uint32_t window, uint32_t far) {
@@ -20,11 +20,11 @@ void rdn_levels_init(struct rdn_levels *l, void *zeros, uint32_t window, uint32_
     for (unsigned i = 0; i < RDN_SIDES; i++) {
         struct rdn_side *s = &l->side[i];
         s->win = (struct rdn_level *)p;
-        p += up64(window * sizeof(struct rdn_level));
+        p += rdn_up64(window * sizeof(struct rdn_level));
         s->bits = (uint64_t *)p;
-        p += up64(window / 8);
+        p += rdn_up64(window / 8);
         s->words = (uint64_t *)p;
-        p += up64(words_of(window) * 8);
+        p += rdn_up64(words_of(window) * 8);
     }
     l->far = (struct rdn_far_level *)p;
 }

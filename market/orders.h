@@ -28,6 +28,7 @@ struct rdn_orders {
 /* Zeroed address space that is committed by use; NULL. */
 void *rdn_market_reserve(size_t bytes);
 void  rdn_market_release(void *, size_t bytes);          /* takes NULL */
+static inline size_t rdn_up64(size_t n) { return (n + 63) & ~(size_t)63; }        /* whole cache lines */
 int  rdn_orders_open(struct rdn_orders *, uint32_t max, bool by_instrument);      /* NOMEM; address space, committed by use */
 void rdn_orders_close(struct rdn_orders *);
 

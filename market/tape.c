@@ -12,14 +12,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fault.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "market/decimal.h"
 #include "market/feed.h"
 
 enum { HEAD = 4096, BLOCK = 1 << 20, BLOCK_HEAD = 128, RECORDS = (BLOCK - BLOCK_HEAD) / sizeof(redan_mevent), VERSION = 1, OPEN = 1, CLOSED = 2,
@@ -57,7 +59,7 @@ _Static_assert(sizeof(struct tape_instrument) == sizeof(redan_mevent) && offseto
                offsetof(struct tape_instrument, id) == offsetof(redan_mevent, instrument), "an instrument is a record");
 _Static_assert(sizeof(struct block_head) <= BLOCK_HEAD && sizeof(struct file_head) <= HEAD, "heads fit");
 
-struct known { char tick[24], lot[24], symbol[RDN_SYMBOL_MAX + 1]; uint32_t number; bool is; };
+struct known { char tick[RDN_TEXT_MAX], lot[RDN_TEXT_MAX], symbol[RDN_SYMBOL_MAX + 1]; uint32_t number; bool is; };
 struct redan_tape {
     int fd;
     uint32_t mode, level;
@@ -99,11 +101,9 @@ static uint64_t layout(void) { return rdn_fnv64("redan_mevent 64: ts recv id oth
 
 static int write_head(redan_tape *t, const redan_tape_options *o, redan_error *reterr) {
     static const char zeros[HEAD - sizeof(struct file_head)];
-    struct timespec now;
     struct file_head h = { .version = VERSION, .block_bytes = BLOCK, .created_ns = o->created_ns, .layout = layout() };
-    clock_gettime(CLOCK_REALTIME, &now);
     if (!h.created_ns)
-        h.created_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+        h.created_ns = rdn_real_ns();
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.feed, o->feed, sizeof h.feed);
     h.crc = crc_of(&h, offsetof(struct file_head, crc));
@@ -126,10 +126,6 @@ static int check_head(const redan_tape *t, redan_error *reterr) {
 
 /* --- instruments --- */
 
-static void unit_text(char out[24], int64_t nano) {
-    snprintf(out, 24, "%lld.%09lld", (long long)(nano / 1000000000), (long long)(nano % 1000000000));
-}
-
 static int learn(redan_tape *t, const redan_mevent *record, redan_error *reterr) {
     struct tape_instrument in;
     memcpy(&in, record, sizeof in);
@@ -145,8 +141,8 @@ static int learn(redan_tape *t, const redan_mevent *record, redan_error *reterr)
         t->nknown = n;
     }
     struct known *k = &t->known[in.id];
-    unit_text(k->tick, in.tick_nano);
-    unit_text(k->lot, in.lot_nano);
+    rdn_text_dec(k->tick, in.tick_nano, RDN_DECIMAL_SCALE);
+    rdn_text_dec(k->lot, in.lot_nano, RDN_DECIMAL_SCALE);
     memcpy(k->symbol, in.symbol, sizeof k->symbol);
     k->number = in.number;
     k->is = true;
@@ -292,12 +288,6 @@ static void close_block(redan_tape *t) {
     t->number++;
 }
 
-static int64_t monotonic(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 int redan_tape_sync(redan_tape *t, redan_error *reterr) {
     uint32_t count = t->block ? head_of(t)->count : 0;
     if (t->mode != REDAN_TAPE_WRITE)
@@ -306,7 +296,7 @@ int redan_tape_sync(redan_tape *t, redan_error *reterr) {
         return rdn_fail_sys(reterr, "fdatasync");
     if (t->block)                                        /* itself on disk with the next one */
         atomic_store_explicit(&head_of(t)->synced, count, memory_order_relaxed);
-    t->synced_ns = monotonic();
+    t->synced_ns = rdn_mono_ns();
     return 0;
 }
 
@@ -325,7 +315,7 @@ static int put(redan_tape *t, const redan_mevent *record, redan_error *reterr) {
 }
 
 static int settle(redan_tape *t, redan_error *reterr) {
-    if (t->level == REDAN_TAPE_GROUP || (t->level == REDAN_TAPE_ASYNC && monotonic() - t->synced_ns >= SYNC_NS))
+    if (t->level == REDAN_TAPE_GROUP || (t->level == REDAN_TAPE_ASYNC && rdn_mono_ns() - t->synced_ns >= SYNC_NS))
         return redan_tape_sync(t, reterr);
     return 0;
 }

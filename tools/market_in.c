@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * market_in.c: see market_in.h. */
 #include "tools/market_in.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "market/decimal.h"
 #include "market/feed.h"
 #include <string.h>
 #include <time.h>
@@ -91,18 +93,12 @@ void market_close(struct market_in *m) {
 
 /* --- events --- */
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 const redan_replay_event *market_next(struct market_in *m) {
     redan_error err = { 0 };
     for (;;) {
         uint32_t n;
         int64_t wait;
-        if (redan_replay_step(m->replay, now_ns(), &m->e, 1, &n, &wait, &err) < 0) {
+        if (redan_replay_step(m->replay, rdn_mono_ns(), &m->e, 1, &n, &wait, &err) < 0) {
             print_error(&err);
             m->failed = true;
             return NULL;
@@ -121,17 +117,8 @@ const redan_feed *market_feed(struct market_in *m, uint32_t file) { return redan
 
 /* --- rows --- */
 
-static size_t decimal(char *out, rdn_i128 nano) {
-    size_t n = rdn_text_dec(out, nano, RDN_DECIMAL_SCALE);
-    while (n && memchr(out, '.', n) && (out[n - 1] == '0' || out[n - 1] == '.'))
-        if (out[--n] == '.')
-            break;
-    out[n] = 0;
-    return n;
-}
-
 size_t market_price(const redan_feed *f, uint32_t instrument, int64_t ticks, char *out) {
-    return decimal(out, (rdn_i128)ticks * f->instruments[instrument].tick_nano);
+    return rdn_decimal_text(out, (rdn_i128)ticks * f->instruments[instrument].tick_nano);
 }
 
 const char *market_action(uint8_t action) {
@@ -188,11 +175,11 @@ static void price(struct row *r, const redan_feed *f, uint32_t instrument, int64
 }
 static void amount(struct row *r, const redan_feed *f, uint32_t instrument, int64_t lots, bool has) {
     char t[RDN_TEXT_MAX];
-    text(r, t, has ? decimal(t, (rdn_i128)lots * f->instruments[instrument].lot_nano) : 0);
+    text(r, t, has ? rdn_decimal_text(t, (rdn_i128)lots * f->instruments[instrument].lot_nano) : 0);
 }
 static void nano(struct row *r, int64_t v, bool has) {
     char t[RDN_TEXT_MAX];
-    text(r, t, has ? decimal(t, v) : 0);
+    text(r, t, has ? rdn_decimal_text(t, v) : 0);
 }
 
 static void book_columns(struct row *r, const redan_feed *f, uint32_t instrument, bool known) {

@@ -7,6 +7,7 @@
 #include "base/json_read.h"
 #include "base/text.h"
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 
 enum { ROWS_MOST = 4096 };
@@ -31,19 +32,10 @@ static bool differs(struct replay *r, const char *code, const char *fmt, ...) {
     return false;
 }
 
-static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
-
 /* Exactly n bytes of hex digits into `to`. */
 static bool from_hex(const struct rdn_json *j, uint8_t *to, size_t n) {
-    if (!j || j->kind != RDN_JSON_STRING || j->len != 2 * n)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        int a = digit(j->text[2 * i]), b = digit(j->text[2 * i + 1]);
-        if (a < 0 || b < 0)
-            return false;
-        to[i] = (uint8_t)(a << 4 | b);
-    }
-    return true;
+    size_t got;
+    return j && j->kind == RDN_JSON_STRING && j->len == 2 * n && sodium_hex2bin(to, n, j->text, j->len, NULL, &got, NULL) == 0 && got == n;
 }
 
 /* The recorded type is the declared one; texts may have been recorded in another width, which comes back. */

@@ -167,8 +167,6 @@ static void decided(void *ctx, redan_lane *lane, const struct rdn_ledger_out *o,
 }
 
 /* ---- comparing ---- */
-static const char *const verdicts[] = { "accept", "throttle", "hold", "reject" };
-
 static void differs(struct trial *t, const struct rdn_json *order, const char *what, struct rdn_buf *want, struct rdn_buf *got) {
     const struct rdn_json *id = order ? rdn_json_get(t->row.json, order, "id") : NULL;
     if (strcmp(rdn_buf_str(want), rdn_buf_str(got)) == 0)
@@ -237,7 +235,7 @@ static void compare(struct trial *t, const struct rdn_json *order, const struct 
     if (verdict) {
         t->a.n = t->b.n = 0;
         rdn_buf_put(&t->a, verdict->text, verdict->len);
-        rdn_buf_puts(&t->b, verdicts[v->verdict]);
+        rdn_buf_puts(&t->b, rdn_verb_text(v->verdict));
         differs(t, order, "verdict", &t->a, &t->b);
     }
     compare_set(t, order, rdn_json_get(t->row.json, x, "codes"), "codes", v->codes, v->ncodes);
