@@ -119,5 +119,4 @@ const char *rdn_ledger_check(struct rdn_ledger *);
 struct rdn_ledger_stats { uint32_t live, accounts, positions, ids; uint64_t faults[RDN_LF_COUNT]; size_t reserved; };
 struct rdn_ledger_stats rdn_ledger_stats(const struct rdn_ledger *);
 const char *rdn_ledger_fault_code(enum rdn_ledger_fault);
-const char *rdn_ledger_fault_text(enum rdn_ledger_fault);
 #endif

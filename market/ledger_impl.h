@@ -76,7 +76,6 @@ struct rdn_ledger {
     uint32_t code_sym[RDN_LW_COUNT];
 };
 
-static inline bool rdn_lbit(const uint64_t *w, uint32_t i) { return w[i / 64] >> (i % 64) & 1; }
 static inline void rdn_lbit_set(uint64_t *w, uint32_t i) { w[i / 64] |= (uint64_t)1 << (i % 64); }
 static inline bool rdn_ledger_flaw(struct rdn_ledger *l, enum rdn_ledger_fault f) { l->faults[f]++; return false; }
 

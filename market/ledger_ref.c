@@ -385,9 +385,8 @@ struct rdn_ledger_stats rdn_ledger_stats(const struct rdn_ledger *l) {
     return s;
 }
 
-static const struct { const char *code, *text; } faults[] = {
-#define LFAULT(name, code, text) { code, text },
+static const char *const faults[] = {
+#define LFAULT(name, code, text) code,
 #include "market/ledger.def"
 };
-const char *rdn_ledger_fault_code(enum rdn_ledger_fault f) { return faults[f].code; }
-const char *rdn_ledger_fault_text(enum rdn_ledger_fault f) { return faults[f].text; }
+const char *rdn_ledger_fault_code(enum rdn_ledger_fault f) { return faults[f]; }

@@ -16,7 +16,7 @@ static void two(struct rdn_wide sum, int64_t *ret) {
         ret[0] = rdn_wide_negative(sum) ? -INT64_MAX : INT64_MAX;
         return;
     }
-    rdn_i128 cents = rdn_floor_div(m, 1000000000);
+    rdn_i128 cents = rdn_wide_floor_div(m, 1000000000);
     ret[0] = clip(cents);
     if (ret[0] == cents)
         ret[1] = (int64_t)(m - cents * 1000000000);
@@ -206,7 +206,7 @@ bool rdn_ledger_day(const struct rdn_ledger *l, uint32_t a, int64_t *ret) {
     }
     if (!rdn_wide_fits(total, &m))
         return false;
-    *ret = clip(rdn_floor_div(m, 1000000000));
+    *ret = clip(rdn_wide_floor_div(m, 1000000000));
     return true;
 }
 
@@ -219,7 +219,7 @@ static void show_exposure(struct rdn_ledger *l, uint32_t a) {
     if (good) {
         two(x->gross, v);
         two(x->net, v + 2);
-        two(rdn_wide_of(-rdn_floor_div(-margin, 10000)), v + 4);      /* rounded up at the 11th decimal */
+        two(rdn_wide_of(-rdn_wide_floor_div(-margin, 10000)), v + 4);      /* rounded up at the 11th decimal */
     }
     rdn_ledger_put(l, RDN_LT_exposure, &key, good ? v : NULL);
 }

@@ -58,7 +58,7 @@ static inline bool rdn_wide_fits(struct rdn_wide a, rdn_i128 *ret) {
     *ret = (rdn_i128)((rdn_u128)a.w[1] << 64 | a.w[0]);
     return a.w[2] == sign && a.w[3] == sign && a.w[4] == sign && (*ret < 0) == (sign != 0) && *ret != RDN_I128_MIN;
 }
-static inline rdn_i128 rdn_floor_div(rdn_i128 a, int64_t by) {       /* by > 0 */
+static inline rdn_i128 rdn_wide_floor_div(rdn_i128 a, int64_t by) {       /* by > 0 */
     rdn_i128 q = rdn_fits_i64(a) ? (int64_t)a / by : a / by;
     return q - (a < 0 && q * by != a);
 }

@@ -282,7 +282,7 @@ static void wide_numbers(void **state) {
         check(rdn_wide_fits(none, &back) && back == 0, "sum and difference");
         check(rdn_wide_negative(p) == ((a < 0) != (b < 0) && a && b), "sign");
     }
-    check(rdn_floor_div(-1, 1000) == -1 && rdn_floor_div(-1000, 1000) == -1 && rdn_floor_div(999, 1000) == 0, "floor");
+    check(rdn_wide_floor_div(-1, 1000) == -1 && rdn_wide_floor_div(-1000, 1000) == -1 && rdn_wide_floor_div(999, 1000) == 0, "floor");
 }
 
 static void keys(void **state) {
