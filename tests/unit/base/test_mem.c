@@ -64,9 +64,9 @@ static void pages_serve_again_and_are_given_back(void **state) {
     assert_int_equal(rdn_arena_trim(0), 0);
     char *first = use(3 << 20);
     size_t all = rdn_arena_trim(SIZE_MAX);
-    if (!all) {                                          /* single blocks, or AddressSanitizer */
+    if (!all) {
+        print_message("blocks stand alone in this build, so that AddressSanitizer watches each: no pages to keep\n");
         skip();
-        return;
     }
     assert_in_range(all, 3 << 20, (3 << 20) + 8192);
     assert_ptr_equal(use(1 << 20), first);
