@@ -8,7 +8,8 @@
  * read    [hot]  O(1) after a read or an update that changed no register; else one pass over the live sketches.
  *                The first touch in a new pane scans the C hashes of the exact stage
  *
- * Exact hashes lie densely, with a small index of 8- or 16-bit numbers beside them; exact stage and sketches share memory.
+ * Exact hashes lie densely, with a small index of 8- or 16-bit numbers beside them, used from FEW + 1 hashes on: most keys have
+ * few values, and the index would be one more cache line. Exact stage and sketches share memory.
  * Where a hash stands in the index depends on a secret of the process: values come from strangers. */
 #include "state/hll.h"
 #include "state/window_impl.h"
@@ -16,8 +17,9 @@
 #include "base/hash.h"
 #include "base/sym.h"
 
+enum { FEW = 8 };                                        /* hashes that are searched one by one, without the index */
 enum { COARSE = 5 };                                     /* floor(t/pc) - 4 ... floor(t/pc) */
-enum { HASHES, PANES, INDEX };                           /* off[] of the exact stage and of rings; sketches begin at HASHES */
+enum { HASHES, PANES, INDEX, SKETCHES };                 /* off[] of the exact stage and of rings; sketches lie over both */
 struct distinct_state {
     int64_t last_ns, head, coarse_head;
     int64_t estimate;                                    /* of the sketches, if known */
@@ -82,10 +84,37 @@ static void index_remove(const struct rdn_win *w, char *st, uint32_t i) {
 }
 
 /* ---- exact stage ---- */
-static void start_exact(const struct rdn_win *w, struct distinct_state *s) {
+static void start_exact(struct distinct_state *s) {
     s->n = 0;
     s->sketched = s->known = 0;
-    index_clear(w, (char *)s);
+}
+
+static void make_index(const struct rdn_win *w, char *st, uint32_t n) {
+    index_clear(w, st);
+    for (uint32_t i = 0; i < n; i++)
+        index_set(w, st, index_slot(w, st, hashes(w, st)[i]), i + 1);
+}
+
+/* The number of hash h, from 1; h is added where there is room. 0: it is not there and nothing is free. */
+static uint32_t exact_entry(const struct rdn_win *w, struct distinct_state *s, uint64_t h) {
+    char *st = (char *)s;
+    uint64_t *all = hashes(w, st);
+    uint32_t slot = 0, e;
+    if (s->n <= FEW) {
+        for (e = 0; e < s->n; e++)
+            if (all[e] == h)
+                return e + 1;
+    } else if (slot = index_slot(w, st, h), (e = index_get(w, st, slot))) {
+        return e;
+    }
+    if (s->n == w->slots)
+        return 0;
+    all[s->n++] = h;
+    if (s->n == FEW + 1)
+        make_index(w, st, s->n);
+    else if (s->n > FEW)
+        index_set(w, st, slot, s->n);
+    return s->n;
 }
 
 /* Drops hashes last seen before head - P, the head having moved by d. Panes are kept modulo 2^16: none is older than P. */
@@ -103,9 +132,8 @@ static void expire(struct rdn_win *w, struct distinct_state *s, uint64_t d) {
     if (kept == s->n)
         return;
     s->n = (uint16_t)kept;
-    index_clear(w, (char *)s);
-    for (uint32_t i = 0; i < kept; i++)
-        index_set(w, (char *)s, index_slot(w, (char *)s, h[i]), i + 1);
+    if (kept > FEW)
+        make_index(w, (char *)s, kept);
 }
 
 /* ---- sketches ---- */
@@ -122,7 +150,7 @@ static void advance_coarse(struct rdn_win *w, struct distinct_state *s, int64_t 
         s->valid &= (uint8_t)~(1u << s->pos);
     }
     if (!s->valid)
-        start_exact(w, s);
+        start_exact(s);
 }
 
 static void put_sketch(struct distinct_state *s, uint8_t *base, uint32_t pos, uint64_t h) {
@@ -154,7 +182,7 @@ static void start_sketches(struct rdn_win *w, struct distinct_state *s, int64_t 
         }
         put_sketch(s, made, pos, h[i]);
     }
-    memcpy((char *)s + w->off[HASHES], made, w->over ? sizeof made : RDN_HLL_BYTES);
+    memcpy((char *)s + w->off[SKETCHES], made, w->over ? sizeof made : RDN_HLL_BYTES);
 }
 
 static void advance(struct rdn_win *w, struct distinct_state *s, int64_t now) {
@@ -170,7 +198,7 @@ static void advance(struct rdn_win *w, struct distinct_state *s, int64_t now) {
     if (s->sketched || s->n == 0)
         return;
     if (d > w->def->panes)
-        start_exact(w, s);
+        start_exact(s);
     else
         expire(w, s, d);
 }
@@ -178,7 +206,7 @@ static void advance(struct rdn_win *w, struct distinct_state *s, int64_t now) {
 static void init(struct rdn_win *w, void *st, int64_t now) {
     struct distinct_state *s = st;
     *s = (struct distinct_state){ .last_ns = now, .head = w->over ? RDN_PANE_OF(w->pane, now) : 0 };
-    start_exact(w, s);
+    start_exact(s);
 }
 
 static void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_cell *val, int64_t span) {
@@ -188,12 +216,7 @@ static void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_ce
     advance(w, s, now);
     s->last_ns = now;
     if (!s->sketched) {
-        uint32_t slot = index_slot(w, st, h), e = index_get(w, st, slot);
-        if (!e && s->n < w->slots) {
-            hashes(w, st)[s->n] = h;
-            e = ++s->n;
-            index_set(w, st, slot, e);
-        }
+        uint32_t e = exact_entry(w, s, h);
         if (e) {
             if (w->over)
                 panes(w, st)[e - 1] = (uint16_t)s->head;
@@ -201,7 +224,7 @@ static void update(struct rdn_win *w, void *st, int64_t now, const struct rdn_ce
         }
         start_sketches(w, s, now);
     }
-    put_sketch(s, (uint8_t *)st + w->off[HASHES], s->pos, h);
+    put_sketch(s, (uint8_t *)st + w->off[SKETCHES], s->pos, h);
 }
 
 static int64_t estimate(struct rdn_win *w, struct distinct_state *s) {
@@ -210,7 +233,7 @@ static int64_t estimate(struct rdn_win *w, struct distinct_state *s) {
     uint8_t regs[RDN_HLL_REGS] = { 0 };
     for (uint32_t i = 0; i < COARSE; i++)
         if (s->valid >> i & 1)
-            rdn_hll_max(regs, (uint8_t *)s + w->off[HASHES] + i * RDN_HLL_BYTES);
+            rdn_hll_max(regs, (uint8_t *)s + w->off[SKETCHES] + i * RDN_HLL_BYTES);
     s->known = 1;
     return s->estimate = rdn_hll_estimate(regs);
 }
@@ -245,11 +268,11 @@ static void layout(struct rdn_win *w) {
     w->slots = C;
     w->mask = rdn_small_index(C) - 1;
     w->coarse.width = w->over ? (w->over + 3) / 4 : 0;
-    w->off[HASHES] = rdn_round8(sizeof(struct distinct_state));
-    w->off[PANES] = w->off[HASHES] + C * 8;
-    w->off[INDEX] = w->off[PANES] + (w->over ? C * 2 + C % 2 * 2 : 0);
+    w->off[SKETCHES] = w->off[PANES] = sizeof(struct distinct_state);   /* the first of them in the line of the state's head */
+    w->off[HASHES] = rdn_round8(w->off[PANES] + (w->over ? C * 2 : 0));
+    w->off[INDEX] = w->off[HASHES] + C * 8;
     size_t exact = w->off[INDEX] + (size_t)(w->mask + 1) * (narrow(w) ? 1 : 2);
-    size_t sketches = w->off[HASHES] + (w->over ? COARSE : 1) * RDN_HLL_BYTES;
+    size_t sketches = w->off[SKETCHES] + (w->over ? COARSE : 1) * RDN_HLL_BYTES;
     w->state_bytes = rdn_round8(exact > sketches ? exact : sketches);
 }
 

@@ -156,6 +156,12 @@ class Sequence:
             self.pool, self.keys = 10**6, self.keys[:1]
             for _ in range(1500):
                 self.update()
+        if self.w.agg == 'distinct' and self.w.over and rng.random() < 0.3:   # some ten values live in one key, some leave each pane
+            self.pool, self.keys = rng.choice([12, 24, 60]), self.keys[:1]
+            for _ in range(200):
+                self.now = min(I64MAX, self.now + rng.randrange(0, self.w.over // 6 + 2))
+                self.update()
+                self.read()
         for _ in range(rng.choice([20, 60, 150, 400])):
             self.step_time()
             r = rng.random()
