@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every hostile payload ends in its class and obtains nothing, on every tier and deny mode.
 
-  payloads.py TRY BUILD TIER…        TIER of TIERS below; each with the four deny modes, and as libraries stdlib, NumPy 1.24, NumPy 2
+  payloads.py TRY BUILD TIER…        TIER of TIERS below; the Python files with the four deny modes, and with as libraries stdlib, NumPy 1.24,
+                                     NumPy 2; the Lua files with the four deny modes
   payloads.py TRY BUILD refusals     no filter: R4401; a tier below what is required: R4402
   payloads.py TRY BUILD ablation     each layer off in turn: what gets out, as a table
 
-  --deny MODE,… --set stdlib,numpy1,numpy2 --only NAME,…     a part of it; --every: all modes with all libraries
+  --deny MODE,… --set numpy1,lua,stdlib,numpy2 --only NAME,…     a part of it; --every: all modes with all libraries
 
 TRY is redan-sandbox-try; BUILD/plugins holds redan-worker and its runtimes; payloads/README.md says what the classes mean. The reported
 tier and layers must be the expected ones. Last line: N passed, N failed. Exit 77: nothing could be run, the line before says why."""
@@ -36,7 +37,8 @@ TIERS = {
     'minimal-trap': ('root', ['--container=user', '--lack', 'listener'], 'minimal', NAMESPACES | {'uid', 'listener'}),
 }
 MODES = ('notify', 'trap', 'errno', 'kill')
-SETS = ('numpy1', 'stdlib', 'numpy2')
+SETS = ('numpy1', 'lua', 'stdlib', 'numpy2')
+EVERY_MODE = SETS[:2]                                    # of Python one set with all modes, and all that is Lua
 # What each class of MANIFEST.tsv looks like from outside.
 OUTCOMES = {'memory': {'memory'}, 'timeout': {'timeout'}, 'timeout-killed': {'killed'}, 'killed': {'died'}}
 QUIET = {'undefined', 'exception'}
@@ -79,9 +81,11 @@ class Home:
 
     def libraries(self, build):
         """set: (options of the tool, modules that are there), and set: why it cannot be had."""
-        # Lua has no use for Python's libraries: its payloads run with the first set only.
-        lua = {'lua'} & {f.stem.rpartition('-')[2] for f in self.path.glob('redan-worker-*.so')}
-        sites, missing = {'stdlib': (['--preload', 'threading'], lua)}, {}
+        sites, missing = {'stdlib': (['--preload', 'threading'], set())}, {}
+        if (self.path / 'redan-worker-lua.so').exists():
+            sites['lua'] = ([], {'lua'})
+        else:
+            missing['lua'] = 'built without LuaJIT'
         if pathlib.Path('/usr/lib/python3/dist-packages/numpy').exists():
             sites['numpy1'] = (['--preload', 'ctypes,numpy'], {'ctypes', 'numpy'})
         else:
@@ -132,7 +136,7 @@ def suite(home, tier, deny, name, only):
     """(passed, failed, skipped) of all payloads on one tier, in one mode, with one set of libraries."""
     who, options, expected, missing = TIERS[tier]
     more, have = home.sites[name]
-    rows = [r for r in home.rows if not only or r[0] in only]
+    rows = [r for r in home.rows if (r[3] == 'lua') == (name == 'lua') and (not only or r[0] in only)]
     can = [r for r in rows if r[3] == '-' or set(r[3].split(',')) <= have]
     options = ['sandbox', 'try', '--json', '--deny', deny, *options, *more]
     code, results, err = home.run(who, options, [r[0] for r in can])
@@ -163,7 +167,7 @@ def tiers(home, args, names):
             if name in home.missing:
                 print(f'{tier} {name}: skipped, {home.missing[name]}')
                 continue
-            for deny in args.modes if args.every or name == args.sets[0] else args.modes[:1]:
+            for deny in args.modes if args.every or name in EVERY_MODE else args.modes[:1]:
                 good, bad = suite(home, tier, deny, name, args.only)
                 passed, failed = passed + good, failed + bad
     return passed, failed
@@ -209,7 +213,7 @@ ABLATION = (
 def ablation(home):
     name = 'numpy1' if 'numpy1' in home.sites else 'stdlib'
     more, have = home.sites[name]
-    can = [r for r in home.rows if r[3] == '-' or set(r[3].split(',')) <= have | home.sites['stdlib'][1]]
+    can = [r for r in home.rows if r[3] == '-' or set(r[3].split(',')) <= have | home.sites.get('lua', ((), set()))[1]]
     failed = 0
     print(f'| off | got out of {len(can)} | which |\n|---|---|---|')
     for what, layers, must in ABLATION:
