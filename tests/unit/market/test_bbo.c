@@ -2,12 +2,13 @@
  * The published line: one writer, readers that never see half of one. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #include "market/book.h"
 #include "tests/unit/rows.h"
 
 /* Readers give way at times: the writer must come to its end on two cores under a sanitizer, too. */
-enum { READERS = 8, WRITES = 50000 };
+enum { READERS = 8, WRITES = 50000 };                    /* or REDAN_BBO_WRITES */
 static struct rdn_books books = { .window = 256, .far = 64 };
 static struct rdn_book book;
 static _Atomic bool done;
@@ -29,10 +30,12 @@ static void no_torn_line(void **state) {
     (void)state;
     pthread_t t[READERS];
     uint64_t bad[READERS] = { 0 };
+    const char *asked = getenv("REDAN_BBO_WRITES");
+    int64_t writes = asked ? strtoll(asked, NULL, 10) : WRITES;
     assert_int_equal(rdn_book_open(&books, &book, true), 0);
     for (unsigned i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&t[i], NULL, read_lines, &bad[i]), 0);
-    for (int64_t n = 1; n <= WRITES; n++) {
+    for (int64_t n = 1; n <= writes; n++) {
         redan_mevent e = { .ts_event_ns = n, .flags = REDAN_MF_LAST };
         for (unsigned side = 0; side < 2; side++) {
             rdn_levels_clear(&book.levels, side);
