@@ -19,7 +19,7 @@ struct opened {                                          /* one plugin open for 
 struct rdn_plugin_slot {
     struct rdn_plugin_slot *next;
     char *name, *file, *group;
-    uint32_t mem_cap_mib, time_cap_ms;
+    uint32_t mem_cap_mib, time_cap_ms, native_threads;
     char **preload; uint32_t npreload;
     bool has_preload, package, untested;                 /* package: the file is a folder or a bundle */
     struct opened *open;
@@ -65,6 +65,7 @@ static int add_slot(struct redan_engine *e, const redan_plugin_options *o, redan
         return rdn_fail(reterr, NOMEM, "", "no memory for a plugin");
     s->mem_cap_mib = o->mem_cap_mib;
     s->time_cap_ms = o->time_cap_ms;
+    s->native_threads = o->native_threads;
     s->preload = preload;
     s->npreload = o->npreload;
     s->has_preload = o->preload != NULL;
@@ -221,7 +222,7 @@ static int open_family(struct redan_engine *e, struct rdn_plugin_slot *s, const 
     struct rdn_plugin_spec spec = { .name = s->name, .file = s->file, .fns = fns, .nfns = f->n, .pack = k, .untested = s->untested, .lanes = e->opt.lanes,
                                     .time_cap_ns = (int64_t)s->time_cap_ms * 1000000, .mem_cap_mib = s->mem_cap_mib,
                                     .preload = s->has_preload ? (const char *const *)s->preload : NULL, .npreload = s->npreload,
-                                    .group = s->group };
+                                    .group = s->group, .native_threads = s->native_threads };
     return rdn_plugin_open(e->workers, &spec, ret, reterr);
 }
 

@@ -8,7 +8,9 @@
  * The lane knows only .state; what a phase waits for is rechecked at every look, so a lost event costs a millisecond. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,7 +115,8 @@ static void ask(struct rdn_plugins *ps, struct rdn_work *w, struct rdn_zyg *y, i
     uint32_t uid = ps->promised & RDN_GOT_UID ? uid_base + ps->uid_slot++ % uid_count : 0;
     struct rdn_ctl_spawn s = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWN, .token = w->token, .uid = uid, .gid = uid,
                                .want = promised(ps, w), .deny = ps->opt.deny, .cap_bytes = w->gen->mem_cap,
-                               .req_bytes = (uint32_t)w->req_bytes, .res_bytes = (uint32_t)w->res_bytes, .load_bytes = w->gen->load_bytes };
+                               .req_bytes = (uint32_t)w->req_bytes, .res_bytes = (uint32_t)w->res_bytes, .load_bytes = w->gen->load_bytes,
+                               .threads = w->gen->threads };
     int fds[] = { w->req_fd, w->res_fd, w->gen->load_fd };
     int rc = rdn_ctl_send(y->z.sock, &s, sizeof s, fds, 3);
     if (rc == -EAGAIN) {                                /* the socket is full: the zygote is busy, or it hangs */
@@ -224,6 +227,31 @@ static void load_failed(struct rdn_plugins *ps, struct rdn_work *w, enum rdn_out
         rdn_message_load(g->plugin, &b, &g->err);
         rdn_gen_fail(ps, g);
     }
+}
+
+/* Threads of a worker beside its first one. /proc counts them as folders; by pid, which the zygote has not reaped while this is asked. */
+static uint32_t extra_threads(const struct rdn_work *w) {
+    char path[40];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)w->pid);
+    return stat(path, &st) == 0 && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 3 : UINT32_MAX;
+}
+
+/* No limit of the kernel counts the threads of one process, so they are counted here: at each look while the library is loaded, when that is over
+ * and no more can be started, and then once a second, because a hostile one may have got around that. */
+static bool too_many_threads(struct rdn_plugins *ps, struct rdn_work *w) {
+    struct rdn_gen *g = w->gen;
+    uint32_t n = g->threads ? extra_threads(w) : 0;
+    if (n <= g->threads)
+        return false;
+    if (!g->done && n == UINT32_MAX)
+        rdn_fail(&g->err, NOSUP, "R4206", "native.threads: they cannot be counted here, there is no /proc");
+    else if (!g->done)
+        rdn_fail(&g->err, PLUGIN, "R4206", "native.threads is %u, the library runs %u threads", g->threads, n);
+    if (!g->done)
+        rdn_gen_fail(ps, g);
+    rdn_fate_kill(w, "threads");
+    return true;
 }
 
 static void loaded(struct rdn_plugins *ps, struct rdn_work *w) {
@@ -391,6 +419,8 @@ static int64_t look_forking(struct rdn_plugins *ps, struct rdn_work *w, int64_t 
 
 static int64_t look_loading(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     uint32_t seq = atomic_load_explicit(&w->res->seq, memory_order_acquire);
+    if (too_many_threads(ps, w))
+        return now;
     if (seq == 1) {
         loaded(ps, w);
         return now;
@@ -507,7 +537,7 @@ void rdn_fate_idle(struct rdn_plugins *ps) {
     for (struct rdn_work *w = ps->works; w; w = w->next) {
         clockid_t id;
         struct timespec ts;
-        if (w->phase != RDN_WP_SERVING || clock_getcpuclockid(w->pid, &id) != 0 || clock_gettime(id, &ts) < 0)
+        if (w->phase != RDN_WP_SERVING || too_many_threads(ps, w) || clock_getcpuclockid(w->pid, &id) != 0 || clock_gettime(id, &ts) < 0)
             continue;
         uint64_t cpu = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
         uint32_t call = atomic_load(&w->posted);

@@ -22,6 +22,7 @@ struct reader {
     struct rdn_report *report;
     const char *file;
     yaml_document_t doc;
+    const yaml_node_t *native;                          /* the key */
     bool seen[NKEYS], bad;
 };
 
@@ -240,6 +241,8 @@ static bool take_top(struct reader *r, const char *key, const yaml_node_t *kn, c
         return each(r, val, key, take_function, NULL);
     if (!strcmp(key, "config") || !strcmp(key, "data"))
         return each(r, val, key, take_pair, *key == 'd' ? &data_flag : NULL);
+    if (!strcmp(key, "native"))
+        r->native = kn;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(key, known[i]))
             return each(r, val, key, take_in_section, (void *)(uintptr_t)known[i]);
@@ -298,6 +301,10 @@ static void names(struct reader *r, const yaml_node_t *root) {
     for (uint32_t i = 0; i < m->modules.n; i++)
         if (!rdn_plain_name(m->modules.items[i]))
             rdn_find(r->report, "R4203", r->file, m->modules.line, m->modules.col, "plugin.modules: '%.60s' is no plain file name", m->modules.items[i]), r->bad = true;
+    if ((m->threads || strcmp(m->trust, "worker") != 0) && strcmp(m->kind, "native") != 0 && strcmp(m->kind, "cfn") != 0)
+        wrong(r, "R4203", r->native, "native: for kinds native and cfn, this one is %s", m->kind);
+    else if (!strcmp(m->trust, "inlane"))
+        wrong(r, "R4206", r->native, "native.trust: inlane, code in the lane's own process, is not in this build; leave it out, and a worker confines the library");
     if (m->rows[0] == '/' || strstr(m->rows, ".."))
         wrong(r, "R4203", root, "selftest.rows: a path inside the plugin expected");
 }

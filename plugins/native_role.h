@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * native_role.h: the native role in its parts. One library, one plugin, one thread a process.
+ * native_role.h: the native role in its parts. One library, one plugin a process, and one thread but for native.threads.
  *
  *   native_zygote.c   the role table; loading; calls of functions with the prototype of redan/plugin.h
  *   native_sign.c     the signature a plugin states against the columns it gets

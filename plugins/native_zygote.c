@@ -5,13 +5,16 @@
  * There is no soft stop: a late call is killed. destroy is not called: the process ends. */
 #include "plugins/native_role.h"
 #include <dlfcn.h>
+#include <malloc.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "plugins/elf_file.h"
 
+enum { THREAD_STACK = 256 << 10 };
 struct rdn_native rdn_native;
 
 void rdn_native_error(const char *type, const char *fmt, ...) {
@@ -238,6 +241,13 @@ static unsigned start(const struct rdn_role_start *s) {
     /* There before confinement, because a worker has no file system to find them in. */
     dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL);
     dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_GLOBAL);
+    /* For threads of the library: stacks and heaps as libc gives them take 8 and 64 MiB of address space each, which the cap does not have. */
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, THREAD_STACK);
+    pthread_setattr_default_np(&small);
+    pthread_attr_destroy(&small);
+    mallopt(M_ARENA_MAX, 1);
     return 0;
 }
 

@@ -104,7 +104,7 @@ struct rdn_gen {                                        /* one text of one plugi
     struct rdn_plugin *plugin;
     uint64_t number, mem_cap;
     int64_t cap_ns;                                     /* limits of this text's manifest, within those of the opener */
-    uint32_t max_rows, req_bytes, res_bytes;
+    uint32_t max_rows, req_bytes, res_bytes, threads;    /* threads: that native code may have beside its own */
     bool carry;
     struct rdn_wgroup *group;
     int load_fd;

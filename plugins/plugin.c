@@ -259,6 +259,7 @@ static void limit(struct rdn_gen *g, const struct rdn_pack *k) {
     g->cap_ns = k->bare && p->asked.time_cap_ns ? p->asked.time_cap_ns : cap_us * INT64_C(1000);
     g->mem_cap = (uint64_t)(k->bare && p->asked.mem_cap_mib ? p->asked.mem_cap_mib : lower(k->m.mem_cap_mib, p->asked.mem_cap_mib)) << 20;
     g->max_rows = k->bare ? RDN_PLUGIN_ROWS : k->m.max_rows;
+    g->threads = k->m.threads;
     g->carry = p->asked.carry || !strcmp(k->m.state, "carry");
     g->req_bytes = g->carry && p->req_bytes < RDN_PAGE + RDN_STATE_MAX ? RDN_PAGE + RDN_STATE_MAX : p->req_bytes;
     g->res_bytes = g->carry && p->res_bytes < RDN_RES_VALUES + RDN_STATE_MAX ? RDN_RES_VALUES + RDN_STATE_MAX : p->res_bytes;
@@ -412,10 +413,8 @@ static bool has_role(const struct rdn_plugins *ps, const char *role) {
 
 /* What the manifest asks for and this build or host does not have. */
 static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, uint32_t threads, redan_error *reterr) {
-    const char *what = !strcmp(k->m.trust, "inlane") ? "native.trust: inlane"
-                     : !strcmp(k->m.state, "carry") && !strcmp(k->m.kind, "cfn") ? "state.mode: carry for kind cfn" : NULL;
-    if (what)
-        return rdn_fail(reterr, NOSUP, "R4206", "%s is not in this build", what);
+    if (!strcmp(k->m.state, "carry") && !strcmp(k->m.kind, "cfn"))
+        return rdn_fail(reterr, NOSUP, "R4206", "state.mode: carry for kind cfn is not in this build");
     if (k->m.threads > threads)
         return rdn_fail(reterr, NOSUP, "R4206", "native.threads asks for %u, %u are allowed here", k->m.threads, threads);
     if (!strcmp(k->m.kind, "lua") && !has_role(ps, "lua"))

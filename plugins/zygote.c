@@ -30,7 +30,7 @@
 enum { MAX_KIDS = 1024 };
 static struct {
     const struct rdn_role *role;
-    struct sock_fprog filters[RDN_POLICY_MODES], second[RDN_POLICY_MODES];
+    struct sock_fprog filters[2][RDN_POLICY_MODES], second[2][RDN_POLICY_MODES];       /* [1]: workers that may have threads */
     bool own_root;
     struct rdn_baseline base;
     struct { pid_t pid; uint64_t token; } kids[MAX_KIDS];
@@ -104,12 +104,13 @@ static void prepare_role(int argc, char **argv) {
 
 static void compile_filters(void) {
     redan_error e = { 0 };
-    int (*compile)(enum rdn_policy_mode, struct sock_fprog *, redan_error *) = z.role->makes_code ? rdn_policy_compile_making : rdn_policy_compile;
-    for (int m = 0; m < RDN_POLICY_MODES; m++)
-        if (z.role->code ? rdn_policy_compile_loading((enum rdn_policy_mode)m, &z.filters[m], &e) < 0 ||
-                           rdn_policy_compile_second((enum rdn_policy_mode)m, &z.second[m], &e) < 0
-                         : compile((enum rdn_policy_mode)m, &z.filters[m], &e) < 0)
-            fail(RDN_Z_HANDLERS, e.text);
+    bool native = z.role->code != NULL;
+    for (unsigned threads = 0; threads <= native; threads++)
+        for (enum rdn_policy_mode m = 0; m < RDN_POLICY_MODES; m++) {
+            unsigned more = (unsigned)native << RDN_LIST_LOADING | threads << RDN_LIST_THREADS | (unsigned)z.role->makes_code << RDN_LIST_MAKING;
+            if (rdn_policy_compile(more, m, &z.filters[threads][m], &e) < 0 || (native && rdn_policy_compile_second(threads, m, &z.second[threads][m], &e) < 0))
+                fail(RDN_Z_HANDLERS, e.text);
+        }
 }
 
 static void confine_self(int ns) {
@@ -162,8 +163,9 @@ static pid_t fork_worker(struct rdn_child_plan *p, int *ret_pidfd) {
 }
 
 static void spawn_one(const struct rdn_ctl_spawn *s, const int *fds) {
-    struct rdn_child_plan p = { .spawn = *s, .fds = { fds[0], fds[1], fds[2] }, .alive = z.alive,
-                                .filters = z.filters, .second = z.role->code ? &z.second[s->deny] : NULL, .own_root = z.own_root, .role = z.role };
+    bool threads = s->threads && z.role->code;
+    struct rdn_child_plan p = { .spawn = *s, .fds = { fds[0], fds[1], fds[2] }, .alive = z.alive, .filters = z.filters[threads],
+                                .second = z.role->code ? &z.second[threads][s->deny] : NULL, .own_root = z.own_root, .role = z.role };
     struct rdn_ctl_report r = { .magic = RDN_CTL_MAGIC, .kind = RDN_CTL_SPAWNED, .token = s->token };
     int pidfd = -1;
     pid_t pid = z.nkids == MAX_KIDS ? -EAGAIN : fork_worker(&p, &pidfd);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -27,6 +28,7 @@ static struct rdn_worker me;                            /* one worker a process 
 static uint64_t image_bytes;                            /* of a native library, on top of the cap */
 static const struct sock_fprog *second;                 /* filter after loading, or NULL */
 static bool kills, probing;                             /* a denied call ends the worker; it is made on purpose */
+static bool threaded;                                   /* native code that may start threads while it loads */
 static const struct rdn_role *role;
 
 /* A ring that counts through all calls: the supervisor reads a place later, when the call may be over. */
@@ -138,15 +140,16 @@ static int make_ruleset(const struct rdn_child_plan *p) {
 static int set_limits(const struct rdn_child_plan *p) {
     uint64_t pages = p->spawn.req_bytes + p->spawn.res_bytes + p->spawn.load_bytes + 2 * RDN_PAGE;
     uint64_t cap = p->spawn.cap_bytes + image_bytes + role->extra_bytes;
-    return rdn_limits_worker(p->vm_bytes + pages + cap, p->data_bytes + cap);
+    /* The kernel counts what runs under a uid, and that need not be this worker alone: the host counts its threads (fate.c). */
+    return rdn_limits_worker(p->vm_bytes + pages + cap, p->data_bytes + cap, threaded ? RLIM_INFINITY : 0);
 }
 
 /* Falls back to traps where no listener can be had: EBUSY, an outer filter has one; EINVAL, as in gVisor. */
 static int load_filter(const struct rdn_child_plan *p, int *ret_listener, uint32_t *got) {
     uint32_t mode = p->spawn.deny;
-    int rc = rdn_seccomp_load(&p->filters[mode], mode == RDN_POLICY_NOTIFY, ret_listener);
+    int rc = rdn_seccomp_load(&p->filters[mode], mode == RDN_POLICY_NOTIFY ? RDN_SECCOMP_LISTEN : RDN_SECCOMP_PLAIN, ret_listener);
     if (mode == RDN_POLICY_NOTIFY && (rc == -EBUSY || rc == -EINVAL))
-        rc = rdn_seccomp_load(&p->filters[RDN_POLICY_TRAP], 0, ret_listener);
+        rc = rdn_seccomp_load(&p->filters[RDN_POLICY_TRAP], RDN_SECCOMP_PLAIN, ret_listener);
     if (rc == 0)
         *got |= RDN_GOT_SECCOMP | (*ret_listener >= 0 ? RDN_GOT_LISTENER : 0);
     return rc;
@@ -272,7 +275,8 @@ static uint32_t next_call(uint32_t seen) {
  * answers "loaded" without loading; so this says whether the worker is as it should be, and the first filter with Landlock stays the
  * boundary: a library that is out to deceive can answer these, too, and then still reads nothing but itself. */
 static bool sealed(void) {
-    static const struct { long nr, a, b; } probes[] = { { SYS_read, -1, 0 }, { SYS_openat, -1, 0 }, { SYS_fstat, -1, 0 }, { SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0 } };
+    const struct { long nr, a, b; } probes[] = { { SYS_read, -1, 0 }, { SYS_openat, -1, 0 }, { SYS_fstat, -1, 0 },
+                                                 { SYS_seccomp, SECCOMP_SET_MODE_FILTER, threaded ? SECCOMP_FILTER_FLAG_TSYNC : 0 } };
     bool good = true;
     probing = true;
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
@@ -286,7 +290,9 @@ static void seal_code(void) {
     int none, rc;
     for (int fd = 0; fd < MOST_FDS; fd++)
         close(fd);
-    rc = rdn_seccomp_load(second, 0, &none);
+    rc = rdn_seccomp_load(second, threaded ? RDN_SECCOMP_ALL_THREADS : RDN_SECCOMP_PLAIN, &none);
+    for (int fd = 0; threaded && fd < RDN_WORKER_FILES; fd++)            /* what a thread opened meanwhile; now none can */
+        close(fd);
     if (rc == 0 && (kills || sealed()))                 /* where a denied call kills, trying is dying */
         return;
     me.res->status = RDN_ST_EXCEPTION;
@@ -329,6 +335,7 @@ _Noreturn void rdn_child_run(const struct rdn_child_plan *p) {
     role = p->role;
     second = p->spawn.want & RDN_GOT_SECCOMP ? p->second : NULL;
     kills = p->spawn.deny == RDN_POLICY_KILL;
+    threaded = p->spawn.threads && role->code;
     confine(p);
     serve();
 }

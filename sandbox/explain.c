@@ -18,7 +18,8 @@ static void print_cond(struct rdn_buf *b, const struct rdn_policy_cond *c, bool 
 }
 
 static void print_row(struct rdn_buf *b, const struct rdn_policy_row *r) {
-    rdn_buf_printf(b, "%-6s %s", r->kill ? "kill" : "allow", r->call);
+    static const char *const does[] = { [RDN_CALL_ALLOWED] = "allow", [RDN_CALL_KILLS] = "kill", [RDN_CALL_ABSENT] = "absent" };
+    rdn_buf_printf(b, "%-6s %s", does[r->does], r->call);
     for (uint32_t k = 0; k < rdn_policy_nconds(r); k++)
         print_cond(b, &r->conds[k], k == 0);
     rdn_buf_printf(b, ": %s\n", r->reason);
@@ -31,7 +32,7 @@ static const char *mode_text(enum rdn_policy_mode mode) { return modes[mode < RD
 bool rdn_explain_call(struct rdn_buf *b, const char *call, enum rdn_policy_mode mode) {
     unsigned n;
     char name[64], *end;
-    const struct rdn_policy_row *rows = rdn_policy_rows(&n);
+    const struct rdn_policy_row *rows = rdn_policy_rows(RDN_LIST_ALL, &n);
     unsigned long nr = strtoul(call, &end, 10);
     snprintf(name, sizeof name, "%.60s", call);
     if (*call && !*end && nr < 100000)
@@ -43,7 +44,7 @@ bool rdn_explain_call(struct rdn_buf *b, const char *call, enum rdn_policy_mode 
         if (!strcmp(rows[i].call, name)) {
             print_row(b, &rows[i]);
             any = true;
-            always = always || rows[i].kill || !rdn_policy_nconds(&rows[i]);
+            always = always || rows[i].does == RDN_CALL_KILLS || !rdn_policy_nconds(&rows[i]);
         }
     const char *hint = rdn_explain_hint(name);
     if (import)
@@ -58,19 +59,22 @@ bool rdn_explain_call(struct rdn_buf *b, const char *call, enum rdn_policy_mode 
 }
 
 void rdn_explain_policy(struct rdn_buf *b, uint32_t got, enum rdn_policy_mode mode) {
-    unsigned n;
-    const struct rdn_policy_row *rows = rdn_policy_rows(&n);
+    static const char *const whose[RDN_LISTS] = {
+        [RDN_LIST_ALL] = "", [RDN_LIST_LOADING] = "Native workers, until their library is loaded, also:\n",
+        [RDN_LIST_THREADS] = "those with native.threads, until then, also:\n", [RDN_LIST_MAKING] = "Lua workers, which make machine code and are without mdwe, also:\n",
+    };
     rdn_buf_puts(b, "layers:");
     for (unsigned i = 0; rdn_mech_text(i); i++)
         if (got & 1u << i)
             rdn_buf_printf(b, " %s", rdn_mech_text(i));
     rdn_buf_puts(b, "\n");
-    for (unsigned i = 0; i < n; i++)
-        print_row(b, &rows[i]);
-    rows = rdn_policy_making_rows(&n);
-    rdn_buf_puts(b, "Lua workers, which make machine code and are without mdwe, also:\n");
-    for (unsigned i = 0; i < n; i++)
-        print_row(b, &rows[i]);
+    for (enum rdn_policy_list l = 0; l < RDN_LISTS; l++) {
+        unsigned n;
+        const struct rdn_policy_row *rows = rdn_policy_rows(l, &n);
+        rdn_buf_puts(b, whose[l]);
+        for (unsigned i = 0; i < n; i++)
+            print_row(b, &rows[i]);
+    }
     rdn_buf_printf(b, "any other call: %s; other architectures: the worker is killed\n", mode_text(mode));
 }
 

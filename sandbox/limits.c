@@ -50,10 +50,10 @@ int rdn_baseline_read(const struct rdn_baseline *b, uint64_t *ret_vm, uint64_t *
     return *ret_vm && *ret_data ? 0 : -EIO;
 }
 
-int rdn_limits_worker(uint64_t as_bytes, uint64_t data_bytes) {
+int rdn_limits_worker(uint64_t as_bytes, uint64_t data_bytes, uint64_t nproc) {
     const struct { int what; uint64_t value; } rows[] = {
-        { RLIMIT_CORE, 0 },   { RLIMIT_NPROC, 0 },  { RLIMIT_FSIZE, 0 },     { RLIMIT_MEMLOCK, 0 },       { RLIMIT_MSGQUEUE, 0 },
-        { RLIMIT_RTPRIO, 0 }, { RLIMIT_NOFILE, 16 }, { RLIMIT_SIGPENDING, 8 }, { RLIMIT_AS, as_bytes }, { RLIMIT_DATA, data_bytes },
+        { RLIMIT_CORE, 0 },   { RLIMIT_NPROC, nproc },  { RLIMIT_FSIZE, 0 },     { RLIMIT_MEMLOCK, 0 },       { RLIMIT_MSGQUEUE, 0 },
+        { RLIMIT_RTPRIO, 0 }, { RLIMIT_NOFILE, RDN_WORKER_FILES }, { RLIMIT_SIGPENDING, 8 }, { RLIMIT_AS, as_bytes }, { RLIMIT_DATA, data_bytes },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rlimit r = { rows[i].value, rows[i].value };

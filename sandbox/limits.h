@@ -10,8 +10,10 @@ int  rdn_baseline_open(struct rdn_baseline *);
 void rdn_baseline_close(struct rdn_baseline *);
 int  rdn_baseline_read(const struct rdn_baseline *, uint64_t *ret_vm, uint64_t *ret_data);
 
-/* A worker's limits: as_bytes and data_bytes are absolute. NPROC 0 does not bind real root; seccomp does. */
-int rdn_limits_worker(uint64_t as_bytes, uint64_t data_bytes);
+/* A worker's limits: as_bytes and data_bytes are absolute; nproc: of all that runs under its uid, RLIM_INFINITY leaves it as it is. It does not
+ * bind real root; seccomp does. */
+enum { RDN_WORKER_FILES = 16 };
+int rdn_limits_worker(uint64_t as_bytes, uint64_t data_bytes, uint64_t nproc);
 
 #define RDN_CAP(n) (UINT64_C(1) << (n))
 int rdn_caps_keep(uint64_t mask);                       /* permitted and effective become mask and what is there; inheritable 0 */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/scope.h"
+#include "sandbox/limits.h"
 
 #ifndef MADV_FREE
 #define MADV_FREE 8
@@ -21,26 +23,25 @@
 #define LE(arg, value) { arg, SCMP_CMP_LE, value, 0 },
 #define MASKED(arg, mask, value) { arg, SCMP_CMP_MASKED_EQ, mask, value },
 
+#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
+#define KILL(name, why) { .call = #name, .nr = SCMP_SYS(name), .does = RDN_CALL_KILLS, .reason = why },
+#define ABSENT(name, why) { .call = #name, .nr = SCMP_SYS(name), .does = RDN_CALL_ABSENT, .reason = why },
 static const struct rdn_policy_row rows[] = {
-#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
-#define KILL(name, why) { .call = #name, .nr = SCMP_SYS(name), .kill = true, .reason = why },
 #include "sandbox/syscalls.def"
-#undef ALLOW
-#undef KILL
 };
-#define NROWS (sizeof rows / sizeof *rows)
 static const struct rdn_policy_row loading[] = {
-#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
 #include "sandbox/loading.def"
-#undef ALLOW
 };
-#define NLOADING (sizeof loading / sizeof *loading)
+static const struct rdn_policy_row threads[] = {
+#include "sandbox/threads.def"
+};
 static const struct rdn_policy_row making[] = {
-#define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
 #include "sandbox/making.def"
-#undef ALLOW
 };
-#define NMAKING (sizeof making / sizeof *making)
+static const struct { const struct rdn_policy_row *rows; unsigned n; } lists[RDN_LISTS] = {
+    [RDN_LIST_ALL] = { rows, sizeof rows / sizeof *rows },          [RDN_LIST_LOADING] = { loading, sizeof loading / sizeof *loading },
+    [RDN_LIST_THREADS] = { threads, sizeof threads / sizeof *threads }, [RDN_LIST_MAKING] = { making, sizeof making / sizeof *making },
+};
 
 /* Every real condition has a bound or a mask; `op` 0 marks the unused tail. */
 uint32_t rdn_policy_nconds(const struct rdn_policy_row *r) {
@@ -50,14 +51,9 @@ uint32_t rdn_policy_nconds(const struct rdn_policy_row *r) {
     return n;
 }
 
-const struct rdn_policy_row *rdn_policy_rows(unsigned *ret_n) {
-    *ret_n = NROWS;
-    return rows;
-}
-
-const struct rdn_policy_row *rdn_policy_making_rows(unsigned *ret_n) {
-    *ret_n = NMAKING;
-    return making;
+const struct rdn_policy_row *rdn_policy_rows(enum rdn_policy_list list, unsigned *ret_n) {
+    *ret_n = lists[list].n;
+    return lists[list].rows;
 }
 
 static int add_row(scmp_filter_ctx c, const struct rdn_policy_row *r) {
@@ -65,7 +61,8 @@ static int add_row(scmp_filter_ctx c, const struct rdn_policy_row *r) {
     uint32_t n = rdn_policy_nconds(r);
     for (uint32_t i = 0; i < n; i++)
         cmp[i] = (struct scmp_arg_cmp){ r->conds[i].arg, (enum scmp_compare)r->conds[i].op, r->conds[i].a, r->conds[i].b };
-    return seccomp_rule_add_array(c, r->kill ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ALLOW, r->nr, n, cmp);
+    uint32_t does = r->does == RDN_CALL_KILLS ? SCMP_ACT_KILL_PROCESS : r->does == RDN_CALL_ABSENT ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
+    return seccomp_rule_add_array(c, does, r->nr, n, cmp);
 }
 
 static int export_bpf(scmp_filter_ctx c, struct sock_fprog *ret) {
@@ -100,34 +97,33 @@ static uint32_t deny_action(enum rdn_policy_mode mode) {
     return SCMP_ACT_KILL_PROCESS;
 }
 
-static bool is_loading(const struct rdn_policy_row *r) {
-    for (size_t i = 0; i < NLOADING; i++)
-        if (loading[i].nr == r->nr)
-            return true;
+static bool named_in(unsigned more, int nr) {
+    for (unsigned l = 0; l < RDN_LISTS; l++)
+        for (unsigned i = 0; more >> l & 1 && i < lists[l].n; i++)
+            if (lists[l].rows[i].nr == nr)
+                return true;
     return false;
 }
 
-enum whose { PLAIN, LOADING, MAKING };                  /* rows on top of the list */
-static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, enum whose whose, struct sock_fprog *ret) {
-    bool loads = whose == LOADING;
+static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, unsigned more, struct sock_fprog *ret) {
     int rc = seccomp_attr_set(c, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (rc >= 0)
         rc = seccomp_attr_set(c, SCMP_FLTATR_CTL_OPTIMIZE, 2);   /* binary tree: 43 us to load instead of a linear walk per call */
-    for (size_t i = 0; rc >= 0 && i < NROWS; i++)
-        if ((mode != RDN_POLICY_KILL || !rows[i].kill) && !(loads && rows[i].kill && is_loading(&rows[i])))
-            rc = add_row(c, &rows[i]);                  /* a row equal to the default action is refused by the library */
-    for (size_t i = 0; loads && rc >= 0 && i < NLOADING; i++)
-        rc = add_row(c, &loading[i]);
-    for (size_t i = 0; whose == MAKING && rc >= 0 && i < NMAKING; i++)
-        rc = add_row(c, &making[i]);
+    for (unsigned l = 0; l < RDN_LISTS; l++)
+        for (unsigned i = 0; (l == RDN_LIST_ALL || more >> l & 1) && rc >= 0 && i < lists[l].n; i++) {
+            const struct rdn_policy_row *r = &lists[l].rows[i];
+            bool kills = r->does == RDN_CALL_KILLS;      /* a row equal to the default action is refused by the library */
+            if (!kills || (mode != RDN_POLICY_KILL && !named_in(more, r->nr)))
+                rc = add_row(c, r);
+        }
     return rc < 0 ? rc : export_bpf(c, ret);
 }
 
-static int compile(enum rdn_policy_mode mode, enum whose whose, struct sock_fprog *ret, redan_error *reterr) {
+int rdn_policy_compile(unsigned more, enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {
     scmp_filter_ctx c = seccomp_init(deny_action(mode));
     if (!c)
         return rdn_fail(reterr, NOSUP, "R4401", "libseccomp does not know this action");
-    int rc = build(c, mode, whose, ret);
+    int rc = build(c, mode, more, ret);
     seccomp_release(c);
     if (rc >= 0)
         return 0;
@@ -135,19 +131,20 @@ static int compile(enum rdn_policy_mode mode, enum whose whose, struct sock_fpro
     return rc == -ENOMEM ? rdn_fail(reterr, NOMEM, "", "system-call filter") : rdn_fail_sys(reterr, "seccomp_export_bpf");
 }
 
-int rdn_policy_compile(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, PLAIN, ret, reterr); }
-int rdn_policy_compile_loading(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, LOADING, ret, reterr); }
-int rdn_policy_compile_making(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) { return compile(mode, MAKING, ret, reterr); }
-
 /* Everything that the first filter let through is let through, but what only loading needed. Both together are syscalls.def: a call
  * meets the stricter of the two. It has no listener, because a process can have one only; so it traps where the first notifies. */
-int rdn_policy_compile_second(enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {
+int rdn_policy_compile_second(bool threads_too, enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {
     static const uint32_t gone[] = { SYS_openat, SYS_read, SYS_pread64, SYS_fstat, SYS_newfstatat, SYS_seccomp };
     uint32_t deny = mode == RDN_POLICY_ERRNO ? SECCOMP_RET_ERRNO | EPERM : mode == RDN_POLICY_KILL ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_TRAP;
     enum { ARGS = offsetof(struct seccomp_data, args), NGONE = sizeof gone / sizeof *gone,
            HEAP = MAP_TYPE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_LOCKED | MAP_GROWSDOWN | MAP_FIXED };
-    struct sock_filter f[NGONE + 14] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
-    unsigned n = 1, last = NGONE + 12;                   /* the two answers stand at the end: last allows, last + 1 denies */
+    struct sock_filter f[NGONE + 16] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
+    unsigned n = 1;
+    if (threads_too) {                                   /* no trap: libc blocks all signals while it starts a thread, and a blocked one kills */
+        f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1);
+        f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, mode == RDN_POLICY_KILL ? deny : SECCOMP_RET_ERRNO | EPERM);
+    }
+    unsigned last = n + NGONE + 11;                      /* the two answers stand at the end: last allows, last + 1 denies */
     for (unsigned i = 0; i < NGONE; i++, n++)
         f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gone[i], (uint8_t)(last - n), 0);
     f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close, 8, 0);
@@ -160,7 +157,7 @@ int rdn_policy_compile_second(enum rdn_policy_mode mode, struct sock_fprog *ret,
     f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS + 32);
     f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, (uint8_t)(last - n - 1), (uint8_t)(last - n)), n++;
     f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGS);        /* close: only what is not open */
-    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 8, (uint8_t)(last - n), 0), n++;
+    f[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, RDN_WORKER_FILES - 1, (uint8_t)(last - n), 0), n++;
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, deny);
     struct sock_filter *own = malloc(sizeof f);

@@ -12,20 +12,20 @@
 enum rdn_policy_mode { RDN_POLICY_NOTIFY, RDN_POLICY_TRAP, RDN_POLICY_ERRNO, RDN_POLICY_KILL, RDN_POLICY_MODES };
 
 struct rdn_policy_cond { uint32_t arg, op; uint64_t a, b; };        /* op: libseccomp's SCMP_CMP_* */
-struct rdn_policy_row { const char *call; int nr; bool kill; struct rdn_policy_cond conds[4]; const char *reason; };
-/* The rows of syscalls.def in order; *ret_n how many. [any] */
-const struct rdn_policy_row *rdn_policy_rows(unsigned *ret_n);
+enum rdn_policy_does { RDN_CALL_ALLOWED, RDN_CALL_KILLS, RDN_CALL_ABSENT };
+struct rdn_policy_row { const char *call; int nr; enum rdn_policy_does does; struct rdn_policy_cond conds[4]; const char *reason; };
+/* syscalls.def, which all workers have, and what some have on top of it: native ones while they load, those of them that may start threads, and
+ * roles that make code. */
+enum rdn_policy_list { RDN_LIST_ALL, RDN_LIST_LOADING, RDN_LIST_THREADS, RDN_LIST_MAKING, RDN_LISTS };
+/* The rows in order; *ret_n how many. [any] */
+const struct rdn_policy_row *rdn_policy_rows(enum rdn_policy_list, unsigned *ret_n);
 uint32_t rdn_policy_nconds(const struct rdn_policy_row *);
 
-/* Compiles the list with libseccomp (a quarter of a millisecond); *ret.filter is malloc'ed. NOSUP when the library
- * refuses, NOMEM. [setup] */
-int rdn_policy_compile(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
-/* Native workers: the list plus loading.def; and the filter that afterwards takes the additions back. */
-int rdn_policy_compile_loading(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
-int rdn_policy_compile_second(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
-/* A role that makes code: the list plus making.def. */
-int rdn_policy_compile_making(enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
-const struct rdn_policy_row *rdn_policy_making_rows(unsigned *ret_n);
+/* Compiles syscalls.def and the lists of `more`, bits 1 << enum rdn_policy_list, with libseccomp (a quarter of a millisecond);
+ * *ret.filter is malloc'ed. NOSUP when the library refuses, NOMEM. [setup] */
+int rdn_policy_compile(unsigned more, enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
+/* The filter that takes back what only loading needed, and with `threads` the starting of them. */
+int rdn_policy_compile_second(bool threads, enum rdn_policy_mode, struct sock_fprog *ret, redan_error *);
 void rdn_policy_free(struct sock_fprog *);
 
 /* "openat" for 257; "syscall 999" for an unknown number; RDN_NR_IMPORT is an import that was not preloaded. */

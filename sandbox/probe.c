@@ -70,7 +70,7 @@ static int try_listener(void) {
     struct sock_filter f[] = { BPF_STMT(BPF_RET | BPF_K, 0x7fff0000u) };          /* allow everything: only the descriptor counts */
     struct sock_fprog p = { 1, f };
     int fd, rc = rdn_set_nnp();
-    return rc < 0 ? rc : rdn_seccomp_load(&p, 1, &fd);
+    return rc < 0 ? rc : rdn_seccomp_load(&p, RDN_SECCOMP_LISTEN, &fd);
 }
 
 static int try_landlock(void) {

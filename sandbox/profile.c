@@ -86,7 +86,7 @@ static int hold_listener(void) {
     struct sock_filter all[] = { BPF_STMT(BPF_RET | BPF_K, 0x7fff0000u) };
     struct sock_fprog p = { 1, all };
     int fd, rc = rdn_set_nnp();
-    return rc < 0 ? rc : rdn_seccomp_load(&p, 1, &fd);
+    return rc < 0 ? rc : rdn_seccomp_load(&p, RDN_SECCOMP_LISTEN, &fd);
 }
 
 int rdn_profile_lack(unsigned what, redan_error *reterr) {

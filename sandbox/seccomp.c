@@ -15,10 +15,12 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-int rdn_seccomp_load(const struct sock_fprog *p, int listen, int *ret_listener) {
+int rdn_seccomp_load(const struct sock_fprog *p, enum rdn_seccomp_how how, int *ret_listener) {
     *ret_listener = -1;
-    if (!listen)
-        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, p) < 0 ? -errno : 0;
+    if (how != RDN_SECCOMP_LISTEN) {
+        long other = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, how == RDN_SECCOMP_ALL_THREADS ? SECCOMP_FILTER_FLAG_TSYNC : 0, p);
+        return other < 0 ? -errno : other ? -EBUSY : 0;  /* the number of a thread that could not follow */
+    }
     long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, p);
     if (fd < 0 && errno == EINVAL)
@@ -80,7 +82,7 @@ int rdn_seccomp_works(void) {
     };
     struct sock_fprog p = { sizeof f / sizeof *f, f };
     int none;
-    if (rdn_seccomp_load(&p, 0, &none) < 0)
+    if (rdn_seccomp_load(&p, RDN_SECCOMP_PLAIN, &none) < 0)
         return 0;
     return syscall(SYS_getppid) < 0 && errno == EDOM;
 }

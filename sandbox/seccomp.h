@@ -5,10 +5,11 @@
 #include <linux/filter.h>
 #include <stdint.h>
 
-/* Worker: loads `p`. With `listen`, asks the kernel for a listener descriptor (>= 0 in *ret_listener, else -1) and gives up
+/* Worker: loads `p`; for all threads at once, where a process has any: EBUSY when one has a filter of its own. To listen, asks the kernel for a listener descriptor (>= 0 in *ret_listener, else -1) and gives up
  * the WAIT_KILLABLE_RECV refinement on kernels before 5.19. 0 or -errno: EBUSY and EINVAL mean no listener can be had here
  * (an outer filter has one, or gVisor); the caller then loads the trap program. Needs NO_NEW_PRIVS. */
-int rdn_seccomp_load(const struct sock_fprog *p, int listen, int *ret_listener);
+enum rdn_seccomp_how { RDN_SECCOMP_PLAIN, RDN_SECCOMP_LISTEN, RDN_SECCOMP_ALL_THREADS };
+int rdn_seccomp_load(const struct sock_fprog *p, enum rdn_seccomp_how, int *ret_listener);
 
 /* Zygote: from now on a trapped call answers EPERM after `note` was told; note runs in a signal handler. 0 or -errno. */
 typedef void rdn_seccomp_note(uint32_t nr, uint64_t arg0);

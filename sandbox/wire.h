@@ -95,7 +95,8 @@ struct rdn_ctl_spawn {                                  /* host -> zygote with r
     uint64_t token;
     uint32_t uid, gid, want, deny;                      /* uid 0: keep; want: bits of mechanisms.def */
     uint64_t cap_bytes;
-    uint32_t req_bytes, res_bytes, load_bytes, pad;
+    uint32_t req_bytes, res_bytes, load_bytes;
+    uint32_t threads;                                   /* that native code may start while it loads */
 };
 struct rdn_ctl_report {                                 /* zygote or worker -> host; SPAWNED brings a pidfd, CONFINED the listener */
     uint32_t magic, kind;

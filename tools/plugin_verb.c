@@ -219,7 +219,8 @@ bool project_start(struct project *p, bool tested) {
         o.file = p->path;
         o.preload = given ? modules : NULL;
         o.npreload = n;
-        o.group = p->pack.m.group;                       /* it is alone here: there is no other group to be kept out of */
+        o.group = p->pack.m.group;                       /* it is alone here: there is no other group to be kept out of, */
+        o.native_threads = p->pack.m.threads;            /* and nobody whose threads are fewer for it */
         o.flags = tested ? 0 : REDAN_PLUGIN_UNTESTED;
         if (project_call(p, &p->pack.m.fns[i], NULL) && redan_plugin(p->eng, &o, &e) < 0) {
             find_error(p, &e);

@@ -145,7 +145,7 @@ static bool name_package(struct run *r, redan_plugin_options *o) {
 }
 
 static bool name_plugins(struct run *r) {
-    const char *modules[16];
+    const char *modules[16], *threads = args_value(&r->args, "--native-threads");
     char buf[512];
     uint32_t n = read_preload(r, buf, sizeof buf, modules, 16);
     for (int i = 0; i < r->args.ngiven; i++) {
@@ -157,6 +157,7 @@ static bool name_plugins(struct run *r) {
         o.preload = args_value(&r->args, "--preload") ? modules : NULL;
         o.npreload = n;
         o.group = args_value(&r->args, "--group");
+        o.native_threads = threads ? (uint32_t)strtoul(threads, NULL, 10) : 0;
         o.file = v;
         if (rdn_pack_is(v)) {
             if (!name_package(r, &o))
@@ -353,7 +354,8 @@ static int run_stream(struct run *r) {
 int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
-        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--record", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
+        { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--record", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" },
+        { "--native-threads", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
         { "--feed", OPT_VALUE, "" }, MARKET_OPTIONS, { "--speed", OPT_VALUE, "" }, { "--from", OPT_VALUE, "" },
         { "--to", OPT_VALUE, "" },
         { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };

@@ -172,9 +172,10 @@ typedef struct redan_plugin_options {
   uint32_t npreload;
   const char *group;                                  /* trust group: those of one group share a process they are forked from; NULL: "default".
                                                          A manifest that asks for another one is refused */
+  uint32_t native_threads;                            /* threads that native code may start while it is loaded; a manifest that asks for more is refused */
 } redan_plugin_options;
 #define REDAN_PLUGIN_UNTESTED 1u                      /* leave out the golden rows of tests/rows.csv (tools) */
-#define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0, NULL }
+#define REDAN_PLUGIN_OPTIONS_INIT { sizeof(redan_plugin_options), 0, NULL, NULL, 0, 0, NULL, 0, NULL, 0 }
 REDAN_API int redan_plugin(redan_engine *, const redan_plugin_options *, redan_error *);
 REDAN_API int redan_plugin_reload(redan_engine *, const char *name, const char *file, redan_error *);
 

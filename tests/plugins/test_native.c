@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "plugins/worker.h"
 #include "sandbox/wire.h"
 
@@ -257,6 +258,125 @@ static void test_foreign_functions(void **state) {
     rdn_plugins_close(ps);
 }
 
+/* --- threads ---------------------------------------------------------------------------------------------------- */
+
+static const char *const yaml_pool = "schema: 1\nplugin: {id: org.example.pool, version: 1.0.0, kind: native, entry: lib.so}\nfunctions:\n"
+                                     "  pool: {signature: \"(which: int) -> int\"}\nlimits: {time_cap_ms: 200, max_rows: 64}\nnative: {threads: %d}\nconfig: {want: %d}\n";
+static const struct rdn_function_spec pooled = { "pool", &which, 1, { .kind = RDN_WIRE_INT }, 0 };
+
+/* Threads that the manifest asks for, the library starts, and the operator allows. */
+static int open_pool(struct rdn_plugins *ps, int asked, int want, uint32_t allowed, struct rdn_plugin **ret, redan_error *reterr) {
+    char yaml[512];
+    snprintf(yaml, sizeof yaml, yaml_pool, asked, want);
+    project(yaml, THREADS_LIB);
+    struct rdn_plugin_spec s = { .name = "pool", .file = dir, .fns = &pooled, .nfns = 1, .native_threads = allowed };
+    *ret = NULL;
+    return rdn_plugin_open(ps, &s, ret, reterr);
+}
+
+static struct rdn_plugin *good_pool(struct rdn_plugins *ps, int threads) {
+    struct rdn_plugin *p;
+    redan_error e = { 0 };
+    if (open_pool(ps, threads, threads, (uint32_t)threads, &p, &e) < 0)
+        fail_msg("%d threads: %s %s", threads, e.id, e.text);
+    return p;
+}
+
+static void pool_answers(const char *tier, struct rdn_plugin *p, int64_t op, int64_t want) {
+    int64_t got;
+    enum rdn_outcome how = ask(p, op, &got);
+    if (how != RDN_OUT_VALUE || got != want)
+        fail_msg("%s: pool(%lld): %s, got %lld, expected %lld", tier, (long long)op, rdn_outcome_text(how), (long long)got, (long long)want);
+}
+
+/* Three threads work, and neither they nor the caller get a fourth, a process, a file or code. */
+static void test_threads(void **state) {
+    (void)state;
+    for (size_t t = 0; t < sizeof tiers / sizeof *tiers; t++) {
+        struct rdn_plugins *ps = host(tiers[t].o);
+        struct rdn_plugin *p = good_pool(ps, 3);
+        pool_answers(tiers[t].name, p, 20, 3);
+        for (int i = 0; i < 100; i++)
+            pool_answers(tiers[t].name, p, 0, 3 * 499500);
+        for (int64_t op = 1; op < 6; op++) {
+            pool_answers(tiers[t].name, p, op, 0);
+            pool_answers(tiers[t].name, p, op + 22, 0);
+        }
+        int64_t blocks;
+        assert_int_equal(ask(p, 7, &blocks), RDN_OUT_VALUE);             /* of 256 KiB: the stacks are in the cap, too */
+        if (blocks < 24 || blocks > 32)
+            fail_msg("%s: three threads have %.2f MiB of 8", tiers[t].name, (double)blocks / 4);
+        pool_answers(tiers[t].name, p, 0, 3 * 499500);
+        rdn_plugin_close(p);
+        rdn_plugins_close(ps);
+    }
+}
+
+/* One more than allowed, and as many as it gets: refused while it loads, on every tier. */
+static void test_too_many_threads(void **state) {
+    (void)state;
+    struct rdn_plugin *p;
+    redan_error e = { 0 };
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    assert_true(open_pool(ps, 3, 3, 2, &p, &e) < 0);
+    assert_string_equal(e.id, "R4206");
+    assert_string_equal(e.text, "native.threads asks for 3, 2 are allowed here");
+    assert_int_equal(open_pool(ps, 0, 1, 4, &p, &e), 0);                 /* allowed, and not asked for */
+    pool_answers("not asked for", p, 20, 0);
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+    for (size_t t = 0; t < sizeof tiers / sizeof *tiers; t++) {
+        ps = host(tiers[t].o);
+        for (int want = 4; want < 100; want += 60) {
+            e = (redan_error){ 0 };
+            if (open_pool(ps, 3, want, 3, &p, &e) == 0 || strcmp(e.id, "R4206") || strncmp(e.text, "native.threads is 3, the library runs ", 38))
+                fail_msg("%s: %d threads: %s %s", tiers[t].name, want, e.id, e.text);
+        }
+        rdn_plugin_close(good_pool(ps, 3));
+        rdn_plugins_close(ps);
+    }
+}
+
+/* Loops in all threads, with the caller and without it: the kill ends every one of them. */
+static void test_endless_threads(void **state) {
+    (void)state;
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ 0 });
+    struct rdn_plugin *p = good_pool(ps, 3);
+    struct rdn_plugin_status *s = calloc(1, sizeof *s);
+    struct rdn_wire_value in = { .i = 21 }, out;
+    assert_non_null(s);
+    for (int i = 0; i < 3; i++) {
+        int64_t deadline = rdn_mono_ns() + 20000000;
+        assert_int_equal(rdn_plugin_call(p, 0, &in, 1, 0, deadline, &out), RDN_OUT_TIMEOUT);
+        assert_int_equal(rdn_plugin_settle(p, 0, INT64_C(3000000000)), RDN_OUT_KILLED);
+        rdn_plugin_status(p, s);
+        printf("three threads and the caller loop: gone %.2f ms after the deadline\n", (double)(s->gone_ns - deadline) / 1e6);
+        assert_in_range(s->gone_ns - deadline, 1, 200000000);
+        rdn_plugin_resume(p);
+        pool_answers("after the kill", p, 0, 3 * 499500);
+    }
+    uint64_t before = s->deaths;
+    pool_answers("loops go on", p, 22, 0);
+    for (int i = 0; i < 100 && s->deaths == before; i++) {
+        usleep(50000);
+        rdn_plugin_status(p, s);
+    }
+    assert_int_equal(s->deaths, before + 1);             /* for what it computes between calls */
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+    free(s);
+}
+
+/* Without the filter the rows above get what they are after. */
+static void test_threads_control(void **state) {
+    (void)state;
+    struct rdn_plugins *ps = host((struct rdn_plugins_options){ .ablate = RDN_GOT_SECCOMP, .require_tier = RDN_TIER_MINIMAL });
+    struct rdn_plugin *p = good_pool(ps, 3);
+    pool_answers("no filter: one more thread", p, 23, 1);
+    rdn_plugin_close(p);
+    rdn_plugins_close(ps);
+}
+
 /* --- state over a reload ---------------------------------------------------------------------------------------- */
 
 static const char *const yaml_state = "schema: 1\nplugin: {id: org.example.stateful, version: 1.0.%d, kind: native, entry: lib.so}\nfunctions:\n"
@@ -340,7 +460,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_out),     cmocka_unit_test(test_late_and_dead),     cmocka_unit_test(test_wrong_signature),
         cmocka_unit_test(test_reload_many),     cmocka_unit_test(test_foreign_functions), cmocka_unit_test(test_control), cmocka_unit_test(test_faked_filter),
-        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_state),           cmocka_unit_test(test_threads),           cmocka_unit_test(test_too_many_threads),
+        cmocka_unit_test(test_endless_threads), cmocka_unit_test(test_threads_control),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -61,7 +61,7 @@ static const uint32_t denials[] = { SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRAP, SE
 static int setup(void **state) {
     (void)state;
     for (int m = 0; m < RDN_POLICY_MODES; m++)
-        if (rdn_policy_compile((enum rdn_policy_mode)m, &filters[m], NULL) < 0)
+        if (rdn_policy_compile(0, (enum rdn_policy_mode)m, &filters[m], NULL) < 0)
             return -1;
     return 0;
 }
@@ -87,7 +87,7 @@ static void making_code(void **state) {
     (void)state;
     for (int m = 0; m < RDN_POLICY_MODES; m++) {
         struct sock_fprog f;
-        assert_int_equal(rdn_policy_compile_making((enum rdn_policy_mode)m, &f, NULL), 0);
+        assert_int_equal(rdn_policy_compile(1u << RDN_LIST_MAKING, (enum rdn_policy_mode)m, &f, NULL), 0);
         for (uint64_t prot = 0; prot < 16; prot++)
             for (int nr = 0; nr < 600; nr++) {
                 struct seccomp_data d = { .nr = nr, .arch = seccomp_arch_native(), .args = { 4096, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, 0xffffffffu, 0 } };
@@ -103,13 +103,13 @@ static void making_code(void **state) {
 
 static uint32_t expected(int nr, const uint64_t *args, int mode) {
     unsigned n;
-    const struct rdn_policy_row *rows = rdn_policy_rows(&n);
+    const struct rdn_policy_row *rows = rdn_policy_rows(RDN_LIST_ALL, &n);
     for (unsigned i = 0; i < n; i++) {
         bool all = rows[i].nr == nr;
         for (uint32_t k = 0; all && k < rdn_policy_nconds(&rows[i]); k++)
             all = holds(&rows[i].conds[k], args);
         if (all)
-            return rows[i].kill ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW;
+            return rows[i].does == RDN_CALL_KILLS ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW;
     }
     return denials[mode];
 }
@@ -137,7 +137,7 @@ static void every_number(void **state) {
 static void edges(void **state) {
     (void)state;
     unsigned n;
-    const struct rdn_policy_row *rows = rdn_policy_rows(&n);
+    const struct rdn_policy_row *rows = rdn_policy_rows(RDN_LIST_ALL, &n);
     for (unsigned i = 0; i < n; i++) {
         uint64_t base[6] = { 0 };
         for (uint32_t k = 0; k < rdn_policy_nconds(&rows[i]); k++)
@@ -152,6 +152,51 @@ static void edges(void **state) {
                 args[rows[i].conds[k].arg] = base[rows[i].conds[k].arg] + (bit & 1 ? 1u : ~0ull);
                 check(rows[i].nr, args);
             }
+    }
+}
+
+/* Of the two filters of a native worker the stricter answer counts; as the kernel compares them. */
+static uint32_t both(const struct sock_fprog *first, const struct sock_fprog *second, const struct seccomp_data *d) {
+    uint32_t a = run(first, d), b = run(second, d);
+    return (int32_t)(a & SECCOMP_RET_ACTION_FULL) <= (int32_t)(b & SECCOMP_RET_ACTION_FULL) ? a : b;
+}
+
+static bool thread_begins(int nr) { return nr == SCMP_SYS(rt_sigprocmask) || nr == SCMP_SYS(set_robust_list) || nr == SCMP_SYS(rseq); }
+
+/* What both filters together let through is what any worker may do, and for one with threads what they need to begin and end. */
+static void native_code(void **state) {
+    (void)state;
+    static const uint64_t some[][6] = { { 0 }, { 3 }, { 14 }, { 15 }, { 16 }, { ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull }, { 1, 1, 4, MAP_PRIVATE | MAP_ANONYMOUS, 0xffffffffu },
+        { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 4 }, { 0, 4096, PROT_READ, MAP_PRIVATE, 4 }, { 0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0xffffffffu },
+        { 0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, 0xffffffffu }, { 0x3d0f00 }, { 0x3d0f00 | 17 }, { 1, 1 } };
+    for (unsigned m = 0; m < 2 * RDN_POLICY_MODES; m++) {
+        struct sock_fprog first, second;
+        bool threads = m & 1;
+        enum rdn_policy_mode mode = m / 2;
+        assert_int_equal(rdn_policy_compile(1u << RDN_LIST_LOADING | (unsigned)threads << RDN_LIST_THREADS, mode, &first, NULL), 0);
+        assert_int_equal(rdn_policy_compile_second(threads, mode, &second, NULL), 0);
+        for (int nr = 0; nr < 600; nr++)
+            for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+                struct seccomp_data d = { .nr = nr, .arch = seccomp_arch_native() };
+                memcpy(d.args, some[i], sizeof d.args);
+                bool closes = nr == SCMP_SYS(close) && d.args[0] < 16;       /* the files that a worker can have */
+                bool want = closes || (threads && thread_begins(nr)) || run(&filters[mode], &d) == SECCOMP_RET_ALLOW;
+                uint32_t got = both(&first, &second, &d);
+                if ((got == SECCOMP_RET_ALLOW) != want)
+                    fail_msg("call %d args %zu mode %d threads %d: %#x", nr, i, mode, threads, got);
+                if (threads && nr == SCMP_SYS(clone3))
+                    assert_int_equal(got, SECCOMP_RET_ERRNO | ENOSYS);
+                if (threads && nr == SCMP_SYS(clone) && d.args[0] == 0x3d0f00)       /* a trap would kill: libc has blocked all signals */
+                    assert_int_equal(got, mode == RDN_POLICY_KILL ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM);
+            }
+        for (int bit = 0; bit < 64; bit++) {             /* while it loads: threads as libc starts them, nothing else */
+            struct seccomp_data d = { .nr = SCMP_SYS(clone), .arch = seccomp_arch_native(), .args = { 0x3d0f00 } };
+            assert_int_equal(run(&first, &d) == SECCOMP_RET_ALLOW, threads);
+            d.args[0] ^= UINT64_C(1) << bit;
+            assert_int_not_equal(run(&first, &d), SECCOMP_RET_ALLOW);
+        }
+        rdn_policy_free(&first);
+        rdn_policy_free(&second);
     }
 }
 
@@ -217,6 +262,7 @@ static void explained(void **state) {
     assert_non_null(strstr(text, "allow  mremap when arg3 <= 1: realloc\n"));
     assert_non_null(strstr(text, "kill   ptrace: other processes\n"));
     assert_non_null(strstr(text, "allow  mprotect when (arg2 & 0x6) = 0x4: machine code"));
+    assert_non_null(strstr(text, "absent clone3: its flags"));
     assert_string_equal(rdn_explain_hint("clock_nanosleep"), "the host owns time; return, and you are called again");
     assert_null(rdn_explain_hint("no_such_call"));
     rdn_buf_fini(&b);
@@ -234,7 +280,7 @@ static void names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number), cmocka_unit_test(edges), cmocka_unit_test(foreign_calls), cmocka_unit_test(never),
-        cmocka_unit_test(explained), cmocka_unit_test(explained_call), cmocka_unit_test(names), cmocka_unit_test(making_code),
+        cmocka_unit_test(explained), cmocka_unit_test(explained_call), cmocka_unit_test(names), cmocka_unit_test(making_code), cmocka_unit_test(native_code),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
