@@ -284,8 +284,24 @@ static bool ci_file(struct making *m, const char *needs) {
     return put_file(m, "ci.sh");
 }
 
-static bool python_settings(struct making *m) {
+static bool tests_file(struct making *m) {
     char file[80];
+    snprintf(file, sizeof file, "tests/test_%.50s.py", m->name);
+    return put_file(m, file);
+}
+
+/* A worker runs the plugin; where there is none, the fixture skips the test. */
+static bool lua_settings(struct making *m) {
+    rdn_buf_puts(&m->b, "from redan.testing import Harness\n\n\n");
+    if (m->rs)
+        rdn_buf_puts(&m->b, "def test_loads(redan_harness: Harness) -> None:\n    assert redan_harness.functions\n");
+    else
+        rdn_buf_printf(&m->b, "def test_value(redan_harness: Harness) -> None:\n    answers = redan_harness.call(\"%s\", amount=[10.0, 10.0], count=[2, 0])\n"
+                       "    assert answers.values == [2.5, None]\n", m->name);
+    return tests_file(m) && ci_file(m, ", and for pytest: pip install redan pytest");
+}
+
+static bool python_settings(struct making *m) {
     rdn_buf_puts(&m->b, "import pathlib\n\nfrom redan.testing import Harness\n\nFOLDER = pathlib.Path(__file__).parents[1]\n\n\n");
     if (m->rs) {
         rdn_buf_puts(&m->b, "def test_loads() -> None:\n    assert Harness(FOLDER)\n");
@@ -293,8 +309,7 @@ static bool python_settings(struct making *m) {
         rdn_buf_printf(&m->b, "def test_value() -> None:\n    answers = Harness(FOLDER).call(\"%s\", amount=[10.0, 10.0], count=[2, 0])\n    assert answers.values == [2.5, None]\n",
                        m->name);
     }
-    snprintf(file, sizeof file, "tests/test_%.50s.py", m->name);
-    if (!put_file(m, file))
+    if (!tests_file(m))
         return false;
     rdn_buf_puts(&m->b, "[mypy]\nstrict = true\nwarn_return_any = false\n");
     if (!put_file(m, "mypy.ini"))
@@ -350,7 +365,7 @@ static int make(struct making *m, const char *rules) {
     if (good && m->kind == NATIVE)
         good = native_files(m);
     else if (good)
-        good = (rules ? from_rules(m, rules) : m->kind == LUA ? lua_files(m) : python_files(m)) && (m->kind == LUA ? ci_file(m, "") : python_settings(m));
+        good = (rules ? from_rules(m, rules) : m->kind == LUA ? lua_files(m) : python_files(m)) && (m->kind == LUA ? lua_settings(m) : python_settings(m));
     rdn_buf_fini(&m->b);
     return good ? EXIT_GOOD : EXIT_USAGE;
 }

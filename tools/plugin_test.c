@@ -3,6 +3,7 @@
  * split check in a confined worker, which is what the plugin will run in; there, too, the recorded calls of tests/calls.jsonl. Says which part was left out, and why. */
 #include "tools/plugin_check.h"
 #include "plugins/parts.h"
+#include <glob.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,12 +32,27 @@ static int run_quiet(char *const argv[], bool quiet) {
     return WIFEXITED(st) ? WEXITSTATUS(st) : 128;
 }
 
+/* The names that pytest looks for. Starting it to learn that there are none takes longer than all the rest. */
+static bool has_tests(const char *tests) {
+    char pattern[4300];
+    bool any = false;
+    for (int i = 0; i < 2 && !any; i++) {
+        glob_t g;
+        snprintf(pattern, sizeof pattern, "%s/%s", tests, i ? "*_test.py" : "test_*.py");
+        any = glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc > 0;
+        globfree(&g);
+    }
+    return any;
+}
+
 static const char *pytest(struct project *p) {
     char tests[4200];
     struct stat st;
     snprintf(tests, sizeof tests, "%.4000s/tests", p->path);
     if (stat(tests, &st) < 0 || !S_ISDIR(st.st_mode))
         return "skipped: no folder tests/";
+    if (!has_tests(tests))
+        return "skipped: no tests in tests/";
     char *const look[] = { "python3", "-c", "import pytest, redan.testing", NULL };
     if (run_quiet(look, true) != 0)
         return "skipped: python3 has no pytest, or not the package redan";
@@ -231,7 +247,7 @@ int plugin_test(int argc, char **argv) {
         return EXIT_USAGE;
     if (!plugin_check_all(&p, args_value(&p.args, "--rules")))
         return project_close(&p, EXIT_FINDINGS);
-    const char *py = strcmp(p.pack.m.kind, "python") == 0 ? pytest(&p) : "skipped: not a Python plugin";
+    const char *py = pytest(&p);
     rdn_arena_init(&t.arena, &rdn_libc_mem);
     if (project_start(&p, false))
         run_confined(&t);

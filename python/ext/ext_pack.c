@@ -43,9 +43,9 @@ static PyObject *config_of(const struct rdn_manifest *m) {
 
 static PyObject *manifest_of(const struct rdn_pack *p) {
     const struct rdn_manifest *m = &p->m;
-    PyObject *d = Py_BuildValue("{szszszszszszszszszsIsIsIsO}", "id", m->id, "version", m->version, "kind", m->kind, "entry", m->entry, "group", m->group,
+    PyObject *d = Py_BuildValue("{szszszszszszszszszsIsIsIsIsO}", "id", m->id, "version", m->version, "kind", m->kind, "entry", m->entry, "group", m->group,
                                 "python", m->python, "rules", m->rules, "state", m->state, "rows", m->rows, "mem_cap_mib", (unsigned)m->mem_cap_mib,
-                                "time_cap_ms", (unsigned)m->time_cap_ms, "max_rows", (unsigned)m->max_rows, "bare", p->bare ? Py_True : Py_False);
+                                "time_cap_ms", (unsigned)m->time_cap_ms, "max_rows", (unsigned)m->max_rows, "threads", (unsigned)m->threads, "bare", p->bare ? Py_True : Py_False);
     bool ok = d && put(d, "modules", list_of(&m->modules)) && put(d, "requires", list_of(&m->requires)) && put(d, "functions", functions_of(m)) &&
               put(d, "config", config_of(m)) && put(d, "data", files_of(m));
     if (!ok)

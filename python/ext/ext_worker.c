@@ -193,14 +193,14 @@ static struct ext_worker *worker_new(struct ext_workers *w, const struct rdn_plu
     return k;
 }
 
-/* open(name, file, functions, time_cap_ns, mem_cap_mib, preload or None, group or None) */
+/* open(name, file, functions, time_cap_ns, mem_cap_mib, preload or None, group or None, threads that native code may start) */
 static PyObject *workers_open(PyObject *self, PyObject *args) {
     struct ext_workers *w = (struct ext_workers *)self;
     struct rdn_plugin_spec s = { .untested = true };      /* golden rows are a test of their own */
     PyObject *functions, *preload, *made = NULL;
     long long cap;
     unsigned mem;
-    if (!PyArg_ParseTuple(args, "ssO!LIO|z", &s.name, &s.file, &PyTuple_Type, &functions, &cap, &mem, &preload, &s.group))
+    if (!PyArg_ParseTuple(args, "ssO!LIO|zI", &s.name, &s.file, &PyTuple_Type, &functions, &cap, &mem, &preload, &s.group, &s.native_threads))
         return NULL;
     struct rdn_arena a;
     rdn_arena_init(&a, &rdn_libc_mem);
@@ -222,7 +222,7 @@ static PyObject *workers_open(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef workers_methods[] = {
-    { "open", workers_open, METH_VARARGS, "open(name, file, functions, time_cap_ns, mem_cap_mib, preload, group) -> Worker" },
+    { "open", workers_open, METH_VARARGS, "open(name, file, functions, time_cap_ns, mem_cap_mib, preload, group, threads) -> Worker" },
     { "drain", workers_drain, METH_NOARGS, "drain() -> [(level, line)]" },
     { "tier", workers_tier, METH_NOARGS, "tier() -> str: the isolation that workers get" },
     { 0 },
@@ -382,6 +382,18 @@ static PyObject *worker_settle(PyObject *self, PyObject *arg) {
     return PyLong_FromLong((long)how);
 }
 
+/* reload(): the file as it is now, in a new worker beside the old one; state goes along where the manifest says so */
+static PyObject *worker_reload(PyObject *self, PyObject *none) {
+    struct ext_worker *k = (struct ext_worker *)self;
+    redan_error err = { 0 };
+    int rc;
+    (void)none;
+    Py_BEGIN_ALLOW_THREADS
+    rc = rdn_plugin_reload(k->p, NULL, NULL, &err);
+    Py_END_ALLOW_THREADS
+    return rc < 0 ? ext_raise(&err, NULL) : Py_NewRef(Py_None);
+}
+
 static PyObject *worker_rows_max(PyObject *self, PyObject *arg) {
     struct ext_worker *k = (struct ext_worker *)self;
     unsigned long fn = PyLong_AsUnsignedLong(arg);
@@ -405,6 +417,7 @@ static PyMethodDef worker_methods[] = {
     { "call", worker_call, METH_VARARGS, "call(function, columns, rows, now_ns) -> (outcome, outcomes, values)" },
     { "rows_max", worker_rows_max, METH_O, "rows_max(function) -> int: rows of one call" },
     { "status", worker_status, METH_NOARGS, "status() -> (outcome, error, message, log, peak, load_ns, violations, generation)" },
+    { "reload", worker_reload, METH_NOARGS, "reload(): the file as it is now, with the state of before where it is carried" },
     { "settle", worker_settle, METH_O, "settle(timeout_ns) -> outcome" },
     { 0 },
 };

@@ -55,14 +55,20 @@ def _site() -> str | None:
     return str(pathlib.Path(spec.origin).parents[1]) if spec and spec.origin else None
 
 
-def worker(any_minor: bool = False) -> Found:
-    """The worker for this interpreter's version; any_minor: of another one if that is all there is. Raises Error R4343."""
+def worker(any_minor: bool = False, kind: str = "python") -> Found:
+    """The worker for this interpreter's version; any_minor: of another one if that is all there is. Or the one for plugins of another kind. Raises
+    Error R4343."""
     tried = _candidates()
     program = next((p for p in tried if os.access(p, os.X_OK)), None)
     if program is None:
         raise missing(f"redan-worker is not installed; looked at {', '.join(map(str, tried))}; REDAN_WORKER or REDAN_LIBEXEC say where it is")
     _check_version(program)
     has = sorted(p.stem.removeprefix("redan-worker-python") for p in program.parent.glob("redan-worker-python3.*.so"))
+    if kind != "python":
+        role = "lua" if kind == "lua" else "native"
+        if not os.access(program.parent / f"redan-worker-{role}.so", os.R_OK):
+            raise missing(f"{program} is for no plugins of kind {kind}: there is no redan-worker-{role}.so beside it")
+        return Found(program, THIS, None)
     if THIS in has:
         return Found(program, THIS, _site())
     if any_minor and has:

@@ -26,8 +26,9 @@ def _unpack(bundle: bytes, folder: pathlib.Path) -> None:
 
 @dataclasses.dataclass
 class Manifest:
-    path: pathlib.Path                                  # as the host takes it: the folder, the .py file
-    entry: pathlib.Path                                 # the .py file
+    path: pathlib.Path                                  # as the host takes it: the folder, the one file
+    entry: pathlib.Path                                 # the file of the functions
+    kind: str = "python"
     modules: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     data: dict[str, pathlib.Path] = dataclasses.field(default_factory=dict)
@@ -37,7 +38,8 @@ class Manifest:
     rules: pathlib.Path | None = None
     functions: dict[str, str] = dataclasses.field(default_factory=dict)      # name: signature as rules write it, or ""
     group: str = "default"
-    id: str = ""                                        # "": a .py file
+    id: str = ""                                        # "": one file without a manifest
+    threads: int = 0
     kept: "tempfile.TemporaryDirectory[str] | None" = None      # of a bundle's files, as long as this is used
 
     @classmethod
@@ -46,18 +48,16 @@ class Manifest:
         if p.name == "plugin.yaml":
             p = p.parent
         raw = translated(_redan.pack)(os.fspath(p))
-        if raw["kind"] != "python":
-            raise Error(-9, "R4206", 0, 0, str(p), f"this harness calls Python plugins, not {raw['kind']}")
         if raw["bare"]:
-            return cls(p, p)
+            return cls(p, p, raw["kind"])
         given, kept = p, None
         if p.is_file():                                 # a bundle, whose hashes the host's reader has compared
             kept = tempfile.TemporaryDirectory(prefix="redan-bundle-")
             p = pathlib.Path(kept.name)
             _unpack(given.read_bytes(), p)
-        return cls(given, p / raw["entry"], tuple(raw["modules"]), tuple(raw["requires"]), {k: p / v for k, v in raw["data"].items()},
+        return cls(given, p / raw["entry"], raw["kind"], tuple(raw["modules"]), tuple(raw["requires"]), {k: p / v for k, v in raw["data"].items()},
                    json.loads(raw["config"] or "{}"), raw["mem_cap_mib"], raw["time_cap_ms"], p / raw["rules"] if raw["rules"] else None,
-                   {name: signature or "" for name, (signature, _) in raw["functions"].items()}, raw["group"], raw["id"], kept)
+                   {name: signature or "" for name, (signature, _) in raw["functions"].items()}, raw["group"], raw["id"], raw["threads"], kept)
 
     @contextlib.contextmanager
     def importable(self) -> Iterator[None]:

@@ -7,7 +7,7 @@
     @pytest.mark.redan("score.py", confined=True)       # options of redan.testing.Harness; beside the test file
     def test_confined(redan_harness): ...
 
-A confined test is skipped, with the reason, where no plugin can be confined."""
+A plugin that is not Python is always confined. Such a test is skipped, with the reason, where no plugin can be confined."""
 import pathlib
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ def _nearest(start: pathlib.Path) -> pathlib.Path | None:
 
 @pytest.fixture
 def redan_harness(request: pytest.FixtureRequest) -> "Harness":
+    from ._manifest import Manifest
     from .testing import Harness, can_confine
     mark = request.node.get_closest_marker("redan")
     options = dict(mark.kwargs) if mark else {}
@@ -41,6 +42,7 @@ def redan_harness(request: pytest.FixtureRequest) -> "Harness":
         path = pathlib.Path(given) if given else _nearest(request.path)
     if path is None:
         pytest.fail(f"no plugin.yaml above {request.path}, and neither --redan-plugin nor @pytest.mark.redan(PATH)", pytrace=False)
-    if options.get("confined") and (why := can_confine()):
+    kind = Manifest.read(path).kind
+    if (options.get("confined") or kind != "python") and (why := can_confine(kind)):
         pytest.skip(why)
     return Harness(path, **options)

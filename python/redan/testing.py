@@ -99,6 +99,24 @@ class _Plugin:
         return [_param(n, kind, hints[n]) for n, kind in params], _wire.wire_type(_type(answer))
 
 
+class _Elsewhere:
+    """A plugin that is not Python: what is known of it here is what the manifest or the rules declare."""
+    state: dict[str, Any] = {}
+    events: dict[str, type] = {}
+
+    def __init__(self, manifest: Manifest, declared: Mapping[str, Signature]) -> None:
+        self.manifest, self.declared = manifest, declared
+        self.functions: dict[str, Any] = {n: None for n in declared if not manifest.functions or n in manifest.functions}
+
+    def signature(self, name: str) -> Signature:
+        if name in self.functions:
+            return self.declared[name]
+        if name in self.manifest.functions:
+            raise LookupError(f"R4221 the signature of '{name}' names an event: rules=FILE that declares it")
+        there = ", ".join(self.functions) or "none that the manifest or rules=FILE declares"
+        raise LookupError(f"R4323 no function '{name}' in {self.manifest.entry.name}; there is {there}")
+
+
 def _type(kind: Any) -> Type:
     if kind.base == "int" and kind.names:               # an IntEnum
         return Type(f"enum({','.join(kind.names)})", "enum", members=kind.names)
@@ -276,22 +294,22 @@ class _Confined:
 
     def __init__(self, manifest: Manifest, signatures: Mapping[str, Signature], deadline_ms: float | None, preload: Sequence[str] | None,
                  seed: int) -> None:
-        self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload, seed)
+        self.zygote, modules = self.zygote_for(manifest.requires if preload is None else preload, seed, manifest.kind)
         ms = deadline_ms or manifest.time_cap_ms or DEADLINE_MS
         self.names = list(signatures)
         raw = tuple((name, tuple((p.name, _wire.raw_type(p.type, p.layout)) for p in params), _wire.raw_type(ret, None), int(ms * 1e6))
                     for name, (params, ret) in signatures.items())
         self.worker = translated(self.zygote.open)(manifest.entry.stem, str(manifest.path), raw, int(max(ms, DEADLINE_MS) * 1e6), manifest.mem_cap_mib, modules,
-                                                    manifest.group)
+                                                    manifest.group, manifest.threads)
 
     def rows_max(self, name: str) -> int:
         return self.worker.rows_max(self.names.index(name))
 
     @classmethod
-    def zygote_for(cls, preload: Sequence[str], seed: int = 1) -> tuple[_redan.Workers, tuple[str, ...]]:
+    def zygote_for(cls, preload: Sequence[str], seed: int = 1, kind: str = "python") -> tuple[_redan.Workers, tuple[str, ...]]:
         """Modules on top of the standard ones; NumPy, where there is one, unless others are named."""
         from ._find import worker
-        w = worker()
+        w = worker(kind=kind)
         modules = tuple(preload) or (("numpy",) if w.site else ())
         key = (str(w.program), w.minor, w.site or "", str(seed), *modules)
         if key not in cls.zygotes:
@@ -319,10 +337,11 @@ class _Confined:
         return out
 
 
-def can_confine() -> str:
-    """"" when a plugin can be confined here, else the reason: no redan-worker for this Python (R4343), or no system-call filters (R4401)."""
+def can_confine(kind: str = "python") -> str:
+    """"" when a plugin can be confined here, else the reason: no redan-worker for this Python or this kind (R4343), or no system-call filters
+    (R4401)."""
     try:
-        _Confined.zygote_for(())
+        _Confined.zygote_for((), kind=kind)
     except Error as e:
         return str(e)
     return ""
@@ -331,23 +350,32 @@ def can_confine() -> str:
 class Harness:
     """A plugin, called as the host calls it.
 
-    path: a folder with plugin.yaml, a bundle (.rdb), or a .py file. rules: a rule file that declares the functions; signatures are then those of the rules, and
-    compared. confined: in a real worker. seed: of random numbers, the same here and confined. config: values for tunables, before those of the manifest. deadline_ms: of a call; confined, the
-    default is 50 ms, in this process there is none. preload: confined, modules to import before confinement. record: a file that calls are added to, for replay."""
+    path: a folder with plugin.yaml, a bundle (.rdb), or one .py or .lua file. rules: a rule file that declares the functions; signatures are then those of the
+    rules, and compared. confined: in a real worker; other kinds than Python run there only, and need not say so. seed: of random numbers, the same here and
+    confined. config: values for tunables, before those of the manifest; confined, the manifest's alone. deadline_ms: of a call; confined, the default is 50 ms,
+    in this process there is none. preload: confined, modules to import before confinement. record: a file that calls are added to, for replay."""
 
-    def __init__(self, path: str | os.PathLike[str], *, confined: bool = False, rules: str | os.PathLike[str] | None = None,
+    def __init__(self, path: str | os.PathLike[str], *, confined: bool | None = None, rules: str | os.PathLike[str] | None = None,
                  config: dict[str, Any] | None = None, deadline_ms: float | None = None, seed: int = 1,
                  preload: Sequence[str] | None = None, record: str | os.PathLike[str] | None = None) -> None:
         self.manifest = Manifest.read(path)
-        self.confined, self.deadline_ms, self.seed = confined, deadline_ms, seed
+        self.confined = self.manifest.kind != "python" if confined is None else confined
+        if not self.confined and self.manifest.kind != "python":
+            raise Error(-9, "R4206", 0, 0, str(path), f"a plugin of kind {self.manifest.kind} runs in a worker only: leave out confined=False")
+        if self.confined and config:
+            raise ValueError("config is the manifest's in a worker: change plugin.yaml, or a copy of it")
+        self.deadline_ms, self.seed = deadline_ms, seed
         self.config = {**self.manifest.config, **(config or {})}
         self.record, self.preload = record, preload
         self._syms = _wire.Interned()
-        self._plugin = _Plugin(self.manifest, self.config, self.seed)
         given = rules if rules is not None else self.manifest.rules
         self._declared = _of_rules(pathlib.Path(given)) if given else _of_signatures(self.manifest)
+        self._plugin = self._load()
         self._made: _Here | _Confined | None = None
         self._signatures: dict[str, Signature] = {}
+
+    def _load(self) -> "_Plugin | _Elsewhere":
+        return _Plugin(self.manifest, self.config, self.seed) if self.manifest.kind == "python" else _Elsewhere(self.manifest, self._declared)
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -361,7 +389,7 @@ class Harness:
 
     def _signature(self, name: str) -> Signature:
         mine = self._plugin.signature(name)
-        if name not in self._declared:
+        if name not in self._declared or isinstance(self._plugin, _Elsewhere):
             return mine
         params, ret = self._declared[name]
         with _registry(self._plugin.functions, self._plugin.events, {}):
@@ -399,7 +427,8 @@ class Harness:
     def _function(self) -> "_Here | _Confined":
         if self._made is None:
             signatures = {name: self.signature(name) for name in self.functions}
-            self._made = _Confined(self.manifest, signatures, self.deadline_ms, self.preload, self.seed) if self.confined else _Here(self._plugin, self.deadline_ms)
+            self._made = _Here(self._plugin, self.deadline_ms) if isinstance(self._plugin, _Plugin) and not self.confined else \
+                _Confined(self.manifest, signatures, self.deadline_ms, self.preload, self.seed)
         return self._made
 
     def _columns(self, params: Sequence[Param], given: Mapping[str, Any]) -> tuple[list[Any], int, str]:
@@ -421,7 +450,9 @@ class Harness:
             return [], n, f"R4312 {e}"
 
     def save(self) -> bytes | dict[str, Any] | None:
-        """What @redan.on_save answers; None without one."""
+        """What @redan.on_save answers; None without one. Of a plugin in this process: a worker's state goes over a reload, and no further."""
+        if self.confined:
+            raise Error(-9, "R4326", 0, 0, self.manifest.entry.name, "the state of a worker cannot be had; reload() carries it")
         fn = self._plugin.state.get("save")
         if fn is None:
             return None
@@ -433,10 +464,17 @@ class Harness:
         return bytes(state) if isinstance(state, bytearray) else state
 
     def reload(self) -> "Harness":
-        """The file as it is now, as a new generation; state goes from on_save to on_load, and through JSON if it is a dict."""
+        """The file as it is now, as a new generation; state goes from on_save to on_load, and through JSON if it is a dict; confined, as it does under
+        rules: if the manifest carries it."""
         import json
+        if self.confined:
+            made = self._function()
+            assert isinstance(made, _Confined)
+            translated(made.worker.reload)()
+            self._plugin = self._load()
+            return self
         state = self.save()
-        self._plugin, self._made, self._signatures = _Plugin(self.manifest, self.config, self.seed), None, {}
+        self._plugin, self._made, self._signatures = self._load(), None, {}
         if state is not None and "load" in self._plugin.state:
             self._plugin.state["load"](state if isinstance(state, bytes) else json.loads(json.dumps(state)))
         return self

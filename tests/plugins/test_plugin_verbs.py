@@ -637,6 +637,7 @@ def test_init_lua():
         check(plugin('init', name, '--lua', *more)[0] == 0, name)
         rc, out, err = plugin('test', name)
         check(rc == 0 and '0 failed' in out and '0 passed' not in out, out + err)
+        check((DIR / name / f'tests/test_{name}.py').exists(), 'a test of its own')
     check(plugin('init', 'both', '--lua', '--native')[0] == 2, '--lua --native')
 
 
