@@ -572,6 +572,30 @@ static void tell_pnl(struct rdn_ledger *l, int64_t ts) {
     }
 }
 
+/* ---- any event ---- */
+/* Texts that an event uses, a bit each in the order of `texts_good`. */
+enum { ID = 1, ORIG_ID = 2, ACCOUNT = 4, TRADER = 8, ALGO = 16, SESSION = 32, VENUE = 64, SYMBOL = 128, SMP = 256, SCOPE = 512, KEY = 1024, STATE = 2048, WHO = 4096 };
+static uint32_t texts_of(in_t *e) {
+    static const uint16_t of[RDN_LK_COUNT] = {
+        [RDN_LK_ORDER] = ID | ACCOUNT | TRADER | ALGO | SESSION | VENUE | SYMBOL | SMP, [RDN_LK_FILL] = ID, [RDN_LK_CANCELLED] = ID, [RDN_LK_EXPIRED] = ID,
+        [RDN_LK_VENUE_REJECT] = ID, [RDN_LK_REPLACED] = ID, [RDN_LK_REPLACE_REJECT] = ID, [RDN_LK_HEARTBEAT] = SESSION, [RDN_LK_DISCONNECT] = SESSION,
+        [RDN_LK_KILL] = SCOPE | KEY, [RDN_LK_RELEASE] = KEY | WHO, [RDN_LK_STATUS] = SYMBOL | STATE, [RDN_LK_BAND] = SYMBOL, [RDN_LK_SSR] = SYMBOL,
+        [RDN_LK_TRADE] = SYMBOL, [RDN_LK_QUOTE] = SYMBOL, [RDN_LK_DEPTH] = SYMBOL, [RDN_LK_GAP] = SYMBOL, [RDN_LK_RESYNC] = SYMBOL,
+        [RDN_LK_PERMISSION] = TRADER | ACCOUNT | ALGO, [RDN_LK_RESTRICT] = SCOPE | KEY | SYMBOL, [RDN_LK_LIMIT] = ACCOUNT, [RDN_LK_MODE] = ACCOUNT,
+        [RDN_LK_POSITION] = ACCOUNT | SYMBOL, [RDN_LK_LOCATE] = ACCOUNT | SYMBOL, [RDN_LK_TICKET] = ACCOUNT | SYMBOL };
+    if (e->kind == RDN_LK_ORDER && e->order != RDN_LO_NEW)
+        return e->order == RDN_LO_CANCEL ? ID | ACCOUNT | SESSION : of[e->kind] | ORIG_ID;
+    return of[e->kind] | (e->kind == RDN_LK_FILL && e->has_account ? ACCOUNT | SYMBOL | ALGO : 0);
+}
+/* They are in the symbol table. */
+static bool texts_good(const struct rdn_ledger *l, in_t *e) {
+    const uint32_t v[] = { e->id, e->orig_id, e->account, e->trader, e->algo, e->session, e->venue, e->symbol, e->smp, e->scope, e->key, e->state, e->who };
+    uint32_t known = rdn_sym_count(l->o.syms), strange = 0;
+    for (unsigned i = 0; i < sizeof v / sizeof *v; i++)
+        strange |= (uint32_t)(v[i] >= known) << i;
+    return !(strange & texts_of(e));
+}
+
 int rdn_ledger_begin(struct rdn_ledger *l, in_t *e) {
     static int (*const on[RDN_LK_COUNT])(struct rdn_ledger *, in_t *) = {
         [RDN_LK_ORDER] = on_order, [RDN_LK_ACK] = on_ack, [RDN_LK_FILL] = on_fill, [RDN_LK_CANCELLED] = on_gone, [RDN_LK_EXPIRED] = on_gone,
@@ -581,7 +605,7 @@ int rdn_ledger_begin(struct rdn_ledger *l, in_t *e) {
         [RDN_LK_QUOTE] = on_book, [RDN_LK_DEPTH] = on_book, [RDN_LK_GAP] = on_book, [RDN_LK_RESYNC] = on_book, [RDN_LK_PERMISSION] = on_permission,
         [RDN_LK_RESTRICT] = on_restrict, [RDN_LK_LIMIT] = on_limit, [RDN_LK_MODE] = on_mode, [RDN_LK_POSITION] = on_holding,
         [RDN_LK_LOCATE] = on_holding, [RDN_LK_TICKET] = on_ticket };
-    if (e->kind >= RDN_LK_COUNT || e->side > SELL || e->ord_type > 1 || e->order > RDN_LO_CANCEL)
+    if (e->kind >= RDN_LK_COUNT || e->side > SELL || e->ord_type > 1 || e->order > RDN_LO_CANCEL || !texts_good(l, e))
         return rdn_ledger_flaw(l, RDN_LF_BAD), REDAN_E_INVAL;
     lose_sessions(l, e->ts);
     int rc = on[e->kind](l, e);

@@ -267,6 +267,35 @@ static void refusals(void **state) {
     desk_close(&d);
 }
 
+/* Each text of each kind as a number that no text has: refused, whatever else it says, and nothing is changed. */
+static void texts_of_nobody(void **state) {
+    (void)state;
+    static const struct { uint8_t kind, order; size_t at; } rows[] = {
+#define AT(kind, text) { RDN_LK_##kind, RDN_LO_NEW, offsetof(struct rdn_ledger_in, text) }
+        AT(ORDER, id), AT(ORDER, account), AT(ORDER, trader), AT(ORDER, algo), AT(ORDER, session), AT(ORDER, venue), AT(ORDER, symbol), AT(ORDER, smp),
+        { RDN_LK_ORDER, RDN_LO_REPLACE, offsetof(struct rdn_ledger_in, orig_id) }, { RDN_LK_ORDER, RDN_LO_CANCEL, offsetof(struct rdn_ledger_in, session) },
+        AT(FILL, id), AT(FILL, account), AT(FILL, symbol), AT(FILL, algo), AT(CANCELLED, id), AT(EXPIRED, id), AT(VENUE_REJECT, id), AT(REPLACED, id),
+        AT(REPLACE_REJECT, id), AT(HEARTBEAT, session), AT(DISCONNECT, session), AT(KILL, scope), AT(KILL, key), AT(RELEASE, key), AT(RELEASE, who), AT(STATUS, symbol),
+        AT(STATUS, state), AT(BAND, symbol), AT(SSR, symbol), AT(TRADE, symbol), AT(QUOTE, symbol), AT(DEPTH, symbol), AT(GAP, symbol), AT(RESYNC, symbol),
+        AT(PERMISSION, trader), AT(PERMISSION, account), AT(PERMISSION, algo), AT(RESTRICT, scope), AT(RESTRICT, key), AT(RESTRICT, symbol), AT(LIMIT, account),
+        AT(MODE, account), AT(POSITION, account), AT(POSITION, symbol), AT(LOCATE, account), AT(LOCATE, symbol), AT(TICKET, account), AT(TICKET, symbol) };
+    for (int full = 0; full < 2; full++)
+        for each (i, rows) {
+            struct desk d;
+            desk_open(&d, &(struct rdn_ledger_options){ .id_recent = 10, .silent_ns = 1, .accounts = full ? 4 : 100, .symbols = full ? 8 : 100 });
+            reference(&d, 1);
+            struct rdn_ledger_in e = event(&d, rows[i].kind);
+            e.order = rows[i].order;
+            e.on = e.has_account = e.has_px = true, e.qty = 1, e.px = 1000000, e.uses = 1;
+            e.approved_by[0] = d.name[1], e.approved_by[1] = d.name[2], e.napproved = 2;
+            uint64_t writes = d.s->writes, told = d.s->events;
+            memcpy((char *)&e + rows[i].at, full ? &(uint32_t){ RDN_LEDGER_NONE } : &(uint32_t){ rdn_sym_count(d.syms) }, 4);
+            int rc = rdn_ledger_begin(d.l, &e);
+            check(rc == REDAN_E_INVAL && d.s->writes == writes && d.s->events == told && rdn_ledger_stats(d.l).faults[RDN_LF_BAD] == 1, "row %zu: %d", i, rc);
+            desk_close(&d);
+        }
+}
+
 /* ---- what it stands on ---- */
 static void wide_numbers(void **state) {
     (void)state;
@@ -312,7 +341,7 @@ static void keys(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(wide_numbers), cmocka_unit_test(keys), cmocka_unit_test(refusals), cmocka_unit_test(full),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(wide_numbers), cmocka_unit_test(keys), cmocka_unit_test(refusals), cmocka_unit_test(texts_of_nobody), cmocka_unit_test(full),
         cmocka_unit_test(late_fills), cmocka_unit_test(property), cmocka_unit_test(property_wild), cmocka_unit_test(property_tight) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
