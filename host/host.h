@@ -159,6 +159,7 @@ struct redan_lane {
     char *texts;                                         /* RDN_TEXTS_BYTES reserved: of the event in work, whatever its rules */
     int64_t high_water; bool has_high_water;
     uint64_t seq, sample_at;                             /* events so far; the next one to be kept */
+    void (*adopted)(void *ctx); void *adopted_ctx;       /* told of other rules before anything is judged by them; NULL: nobody is */
     pthread_t owner; bool owned;                         /* debug builds: the thread of the first [lane] call */
 };
 

@@ -50,6 +50,8 @@ bool rdn_lane_adopt(struct redan_lane *l, struct rdn_active *a) {
     l->active = a;
     /* From here on the older record is never touched again: the publisher may free it. */
     atomic_store_explicit(&l->serial, a->serial, memory_order_release);
+    if (l->adopted)
+        l->adopted(l->adopted_ctx);
     return true;
 }
 

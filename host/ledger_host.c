@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ledger_host.c: see ledger_host.h. */
 #include "host/ledger_host.h"
+#include "base/buf.h"
+#include "base/hash.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -49,96 +51,84 @@ __attribute__((constructor)) static void number(void) {
         events[e].col = events[e - 1].col + events[e - 1].ncols;
 }
 
+static const char *const members[RDN_LY_COUNT][2] = {
+#define LENUM(type, first, second) [RDN_LY_##type] = { #first, #second },
+#include "market/ledger.def"
+};
+
 struct rdn_ledger_host {
     redan_lane *lane;
     struct rdn_ledger *led;
     rdn_ledger_decided *decided; void *ctx;
-    const struct rdn_active *bound;                       /* whose tables and events these are */
-    int32_t table[RDN_LT_COUNT], event[RDN_LE_COUNT];     /* of the rule set, -1: it has none */
-    uint32_t id[RDN_LE_COUNT], rows[RDN_LT_COUNT];        /* the engine's number of the event; rows a table had */
-    uint32_t override;                                    /* code OVERRIDE_USED */
-    redan_verdict v;                                      /* of the order in hand */
-    int rc;
-    bool publishing;
+    uint32_t id[RDN_LE_COUNT];                            /* the engine's number of an event, whatever rules are active */
+    int32_t table[RDN_LT_COUNT];                          /* of the lane's rules, -1: they have none */
+    uint32_t rows[RDN_LT_COUNT];                          /* how many the table had after the last one was written */
+    bool lacks[RDN_LT_COUNT];                             /* it had no room for one */
+    bool gap, retry;                                      /* some table lacks rows; and there may be room by now */
+    uint32_t override;                                    /* code OVERRIDE_USED of the lane's rules */
+    int unfit;                                            /* LAYOUT: a table of the lane's rules is not the ledger's */
+    int rc;                                               /* of the event in hand: what could not be judged, and why */
+    bool judged; redan_verdict v;                         /* the order in hand was, and how */
     uint8_t row[1024];
 };
 
-/* ---- the active rules ---- */
-static bool fits(const struct col *c, const char *name, const struct rdn_type *t, bool optional) {
-    static const uint8_t kind[] = { [RDN_LY_SYM] = RDN_K_SYM, [RDN_LY_ENUM] = RDN_K_ENUM, [RDN_LY_INT] = RDN_K_INT, [RDN_LY_BOOL] = RDN_K_BOOL,
-                                    [RDN_LY_TIME] = RDN_K_TIME, [RDN_LY_DEC] = RDN_K_DEC, [RDN_LY_OPT_DEC] = RDN_K_DEC };
-    return strcmp(c->name, name) == 0 && t->kind == kind[c->type] && (t->kind != RDN_K_DEC || t->scale == c->scale) &&
-           optional == (c->type == RDN_LY_OPT_DEC);
+/* ---- the lane's rules ---- */
+static bool is_enum(const struct rdn_type *t, const char *const *m) {
+    return m[0] && t->kind == RDN_K_ENUM && t->n == 2 && strcmp(t->members[0], m[0]) == 0 && strcmp(t->members[1], m[1]) == 0;
+}
+static bool fits(const struct col *c, const struct rdn_column *x) {
+    static const uint8_t kinds[RDN_LY_COUNT] = { [RDN_LY_SYM] = RDN_K_SYM, [RDN_LY_INT] = RDN_K_INT, [RDN_LY_BOOL] = RDN_K_BOOL, [RDN_LY_TIME] = RDN_K_TIME,
+                                                 [RDN_LY_DEC] = RDN_K_DEC };
+    bool same = is_enum(x->type, members[c->type]) || (!members[c->type][0] && x->type->kind == kinds[c->type]);
+    return same && strcmp(c->name, x->name) == 0 && (x->type->kind != RDN_K_DEC || x->type->scale == c->scale);
 }
 
 static bool table_fits(const struct shape *s, const struct rdn_table *t) {
     bool good = s->nkeys == t->nkeys && s->ncols == t->ncols;
     for (uint32_t i = 0; good && i < s->nkeys; i++)
-        good = fits(&keys[s->key + i], t->keys[i].name, t->keys[i].type, false);
+        good = fits(&keys[s->key + i], &t->keys[i]);
     for (uint32_t i = 0; good && i < s->ncols; i++)
-        good = fits(&cols[s->col + i], t->cols[i].name, t->cols[i].type, false);
+        good = fits(&cols[s->col + i], &t->cols[i]);
     return good;
 }
 
-static int bind_tables(struct rdn_ledger_host *h, const struct redan_ruleset *rs, redan_error *reterr) {
+/* Tables by name. True: some table is there now that does not hold all rows of the ledger. */
+static bool find_tables(struct rdn_ledger_host *h, redan_error *reterr) {
+    const struct redan_ruleset *rs = h->lane->b->rs;
+    bool anew = false;
+    h->unfit = 0;
     for (unsigned t = 0; t < RDN_LT_COUNT; t++) {
         uint32_t i = rdn_name_find(rs->host_tables, rs->nhost_tables, tables[t].name);
-        h->table[t] = i == UINT32_MAX ? -1 : (int32_t)i;
-        if (i != UINT32_MAX && !table_fits(&tables[t], &rs->ir->tables[i]))
-            return rdn_fail(reterr, LAYOUT, "R3409", "table %s of '%.60s' has other keys or columns than the ledger's", tables[t].name, rs->ir->name);
-    }
-    return 0;
-}
-
-static int bind_events(struct rdn_ledger_host *h, const struct rdn_ir *ir, redan_error *reterr) {
-    for (unsigned e = 0; e < RDN_LE_COUNT; e++) {
-        uint32_t i = 0;
-        while (i < ir->nevents && strcmp(ir->events[i].name, events[e].name) != 0)
-            i++;
-        h->event[e] = i == ir->nevents ? -1 : (int32_t)i;
-        if (i == ir->nevents)
-            continue;
-        const struct rdn_event *x = &ir->events[i];
-        bool good = x->nfields == events[e].ncols && x->size <= sizeof h->row;
-        for (uint32_t f = 0; good && f < x->nfields; f++)
-            good = fits(&fields[events[e].col + f], x->fields[f].name, x->fields[f].type, x->fields[f].optional);
+        bool whole = h->table[t] >= 0 && !h->lacks[t], good = i == UINT32_MAX || table_fits(&tables[t], &rs->ir->tables[i]);
+        h->table[t] = i == UINT32_MAX || !good ? -1 : (int32_t)i;
         if (!good)
-            return rdn_fail(reterr, LAYOUT, "R3409", "event %s of '%.60s' has other fields than the ledger's", events[e].name, ir->name);
-        int rc = redan_event(h->lane->eng, x->name, x->layout_hash, &h->id[e], reterr);
-        if (rc < 0)
-            return rc;
+            h->unfit = rdn_fail(reterr, LAYOUT, "R3409", "table %s of '%.60s' has other keys or columns than the ledger's", tables[t].name, rs->ir->name);
+        /* A swap takes all rows of a table along or none. */
+        anew |= h->table[t] >= 0 && !(whole && rdn_tab_rows(h->lane->b->tabs[i]) == h->rows[t]);
     }
-    return 0;
-}
-
-/* Finds tables and events of newly adopted rules. True: some table does not have the rows it had. */
-static bool adopt(struct rdn_ledger_host *h, redan_error *reterr) {
-    bool lost = false;
-    const struct redan_ruleset *rs = h->lane->b->rs;
-    h->bound = h->lane->active;
-    h->rc = bind_tables(h, rs, reterr);
-    if (h->rc == 0)
-        h->rc = bind_events(h, rs->ir, reterr);
     for (h->override = 0; h->override < rs->ir->ncodes && strcmp(rs->ir->codes[h->override], "OVERRIDE_USED") != 0;)
         h->override++;
-    for (unsigned t = 0; t < RDN_LT_COUNT; t++) {
-        if (h->rc < 0)
-            h->table[t] = -1;
-        lost |= h->table[t] >= 0 && rdn_tab_rows(h->lane->b->tabs[h->table[t]]) != h->rows[t];
-    }
-    return lost;
+    return anew;
 }
 
-static bool in_step(struct rdn_ledger_host *h) {
-    redan_error err;
-    if (!rdn_lane_sync(h->lane))
-        return false;
-    if (__builtin_expect(h->bound != h->lane->active, 0) && adopt(h, &err) && !h->publishing) {
-        h->publishing = true;
-        rdn_ledger_publish(h->led);
-        h->publishing = false;
+static void write_all(struct rdn_ledger_host *h) {
+    memset(h->lacks, 0, sizeof h->lacks);
+    h->gap = h->retry = false;
+    rdn_ledger_publish(h->led);
+}
+
+/* The lane has adopted other rules, and judges nothing by them before this returns. It does so where events are judged, between the
+ * ledger's changes: its state is whole. */
+static void follow(void *ctx) {
+    struct rdn_ledger_host *h = ctx;
+    redan_error err = { 0 };
+    char line[sizeof err.id + sizeof err.text + 32];
+    if (find_tables(h, &err))
+        write_all(h);
+    if (h->unfit < 0) {
+        snprintf(line, sizeof line, "%s %s; its orders are refused", err.id, err.text);
+        h->lane->eng->opt.log(h->lane->eng->opt.ctx, 1, line);
     }
-    return h->rc == 0;
 }
 
 /* ---- the ledger's sink ---- */
@@ -161,16 +151,15 @@ static bool take_row(void *ctx, unsigned t, const int64_t *k, const int64_t *v) 
     if (v)
         to_cells(&cols[tables[t].col], tables[t].ncols, v, vc);
     bool good = rdn_lane_row(h->lane, (uint32_t)h->table[t], kc, v ? vc : NULL);
+    uint32_t had = h->rows[t];
     h->rows[t] = rdn_tab_rows(h->lane->b->tabs[h->table[t]]);
+    h->lacks[t] |= !good;
+    h->gap |= !good;
+    h->retry |= h->lacks[t] && h->rows[t] < had;
     return good;
 }
 
-static void take_event(void *ctx, const struct rdn_ledger_out *o) {
-    struct rdn_ledger_host *h = ctx;
-    redan_verdict other, *v = o->event == RDN_LE_Order || o->event == RDN_LE_CancelReq ? &h->v : &other;
-    if (h->event[o->event] < 0)
-        return;
-    const struct rdn_event *e = &h->lane->b->rs->ir->events[h->event[o->event]];
+static void fill_row(struct rdn_ledger_host *h, const struct rdn_event *e, const struct rdn_ledger_out *o) {
     memset(h->row, 0, e->size);
     memcpy(h->row, &o->ts, sizeof o->ts);
     uint64_t present = 0;
@@ -183,27 +172,103 @@ static void take_event(void *ctx, const struct rdn_ledger_out *o) {
     }
     if (e->has_present)
         memcpy(h->row + 8, &present, sizeof present);
-    int rc = redan_eval(h->lane, h->id[o->event], h->row, v);
-    h->rc = rc < 0 ? rc : h->rc;
+}
+
+/* An order whose rules cannot see all there is to see is not judged. */
+static int ready_for_order(struct rdn_ledger_host *h) {
+    if (h->retry)
+        write_all(h);
+    return h->unfit < 0 ? h->unfit : h->gap ? REDAN_E_FULL : 0;
+}
+
+static int judge(struct rdn_ledger_host *h, const struct rdn_ledger_out *o, redan_verdict *ret) {
+    uint32_t mode;
+    int rc = rdn_judge_enter(h->lane, h->row);            /* the one place where rules change: follow() */
+    int32_t x = rc == 0 ? rdn_lane_event(h->lane, h->id[o->event]) : -1;
+    if (rc == 0 && x < 0)
+        return REDAN_E_NOSUP;
+    if (rc == 0 && o->event == RDN_LE_Order)
+        rc = ready_for_order(h);
+    if (rc < 0)
+        return rc;
+    fill_row(h, &h->lane->b->rs->ir->events[x], o);
+    rdn_judge_start(h->lane);
+    bool good = rdn_judge_mode(h->lane, &mode);
+    rc = rdn_judge_row(h->lane, h->id[o->event], h->row, ret);
+    if (!good)
+        rdn_judge_mode_back(h->lane, mode, 1);
+    return rc;
+}
+
+static void take_event(void *ctx, const struct rdn_ledger_out *o) {
+    struct rdn_ledger_host *h = ctx;
+    bool order = o->event == RDN_LE_Order || o->event == RDN_LE_CancelReq;
+    redan_verdict other, *v = order ? &h->v : &other;
+    int rc = judge(h, o, v);
+    h->judged |= order && rc == 0;
+    if (rc < 0 && h->rc == 0 && (order || rc != REDAN_E_NOSUP))      /* what else the rules do not declare they do not get */
+        h->rc = rc;
     if (rc == 0 && h->decided)
         h->decided(h->ctx, h->lane, o, v);
 }
 
 /* ---- calls ---- */
+static void put_type(struct rdn_buf *b, const struct col *c) {
+    static const char *const names[RDN_LY_COUNT] = { [RDN_LY_SYM] = "sym", [RDN_LY_INT] = "int", [RDN_LY_BOOL] = "bool", [RDN_LY_TIME] = "time" };
+    if (names[c->type])
+        rdn_buf_puts(b, names[c->type]);
+    else if (members[c->type][0])
+        rdn_buf_printf(b, "enum(%s,%s)", members[c->type][0], members[c->type][1]);
+    else
+        rdn_buf_printf(b, "dec(%u)%s", c->scale, c->type == RDN_LY_OPT_DEC ? "?" : "");
+}
+/* The ledger's events by their layouts (LANGUAGE.md 5): from now on the engine activates no rules that declare another one. */
+static int bind_events(struct rdn_ledger_host *h, redan_error *reterr) {
+    struct rdn_buf b;
+    int rc = 0;
+    rdn_buf_init(&b, &h->lane->eng->mem);
+    for (unsigned e = 0; e < RDN_LE_COUNT && rc == 0; e++) {
+        b.n = 0;
+        rdn_buf_printf(&b, "%s;ts:time;", events[e].name);
+        for (uint32_t f = 0; f < events[e].ncols; f++) {
+            rdn_buf_printf(&b, "%s:", fields[events[e].col + f].name);
+            put_type(&b, &fields[events[e].col + f]);
+            rdn_buf_putc(&b, ';');
+        }
+        rc = b.failed ? rdn_fail(reterr, NOMEM, "", "no memory for a ledger")
+                      : redan_event(h->lane->eng, events[e].name, rdn_fnv64(b.p, b.n), &h->id[e], reterr);
+    }
+    rdn_buf_fini(&b);
+    return rc;
+}
+
+static int start(struct rdn_ledger_host *h, const struct rdn_ledger_options *o, redan_error *reterr) {
+    struct rdn_ledger_options opt = *o;
+    opt.syms = h->lane->eng->syms;
+    opt.sink = (struct rdn_ledger_sink){ h, take_row, take_event };
+    memset(h->table, 0xff, sizeof h->table);
+    if (h->lane->adopted)
+        return rdn_fail(reterr, INVAL, "", "lane %u has a ledger already", h->lane->index);
+    if (!rdn_lane_sync(h->lane))
+        return rdn_fail(reterr, INVAL, "R3008", "no rule set is active");
+    find_tables(h, reterr);
+    int rc = h->unfit < 0 ? h->unfit : bind_events(h, reterr);
+    if (rc == 0)
+        rc = rdn_ledger_open(&h->led, &opt, reterr);
+    if (rc < 0)
+        return rc;
+    h->lane->adopted = follow;
+    h->lane->adopted_ctx = h;
+    return 0;
+}
+
 int rdn_ledger_host_open(redan_lane *lane, const struct rdn_ledger_options *o, rdn_ledger_decided *decided, void *ctx, struct rdn_ledger_host **ret,
                          redan_error *reterr) {
     struct rdn_ledger_host *h = rdn_zalloc(&lane->eng->mem, sizeof *h);
-    struct rdn_ledger_options opt = *o;
     if (!h)
         return rdn_fail(reterr, NOMEM, "", "no memory for a ledger");
     *h = (struct rdn_ledger_host){ .lane = lane, .decided = decided, .ctx = ctx };
-    opt.syms = lane->eng->syms;
-    opt.sink = (struct rdn_ledger_sink){ h, take_row, take_event };
-    int rc = rdn_lane_sync(lane) ? 0 : rdn_fail(reterr, INVAL, "R3008", "no rule set is active");
-    if (rc == 0) {
-        adopt(h, reterr);
-        rc = h->rc < 0 ? h->rc : rdn_ledger_open(&h->led, &opt, reterr);
-    }
+    int rc = start(h, o, reterr);
     if (rc < 0) {
         rdn_ledger_host_close(h);
         return rc;
@@ -215,6 +280,8 @@ int rdn_ledger_host_open(redan_lane *lane, const struct rdn_ledger_options *o, r
 void rdn_ledger_host_close(struct rdn_ledger_host *h) {
     if (!h)
         return;
+    if (h->lane->adopted_ctx == h)
+        h->lane->adopted = NULL, h->lane->adopted_ctx = NULL;
     rdn_ledger_close(h->led);
     rdn_free(&h->lane->eng->mem, h, sizeof *h);
 }
@@ -229,13 +296,14 @@ static bool has_code(const redan_verdict *v, uint32_t code) {
 }
 
 int rdn_ledger_host_event(struct rdn_ledger_host *h, const struct rdn_ledger_in *e, redan_verdict *ret) {
-    if (!in_step(h))
-        return h->rc < 0 ? h->rc : REDAN_E_INVAL;
+    h->rc = 0;
+    h->judged = false;
     int rc = rdn_ledger_begin(h->led, e);
-    if (rc < 0 || h->rc < 0 || e->kind != RDN_LK_ORDER)
+    if (rc < 0 || e->kind != RDN_LK_ORDER)
         return rc < 0 ? rc : h->rc;
-    rdn_ledger_end(h->led, e, h->v.verdict == REDAN_ACCEPT, has_code(&h->v, h->override));
-    if (ret)
+    bool good = h->judged && h->rc == 0;
+    rdn_ledger_end(h->led, e, good && h->v.verdict == REDAN_ACCEPT, good && has_code(&h->v, h->override));
+    if (good && ret)
         *ret = h->v;
-    return 0;
+    return h->rc;
 }

@@ -44,7 +44,12 @@ enum rdn_ledger_fault {
 #include "market/ledger.def"
     RDN_LF_COUNT
 };
-enum rdn_ledger_type { RDN_LY_SYM, RDN_LY_ENUM, RDN_LY_INT, RDN_LY_BOOL, RDN_LY_TIME, RDN_LY_DEC, RDN_LY_OPT_DEC };
+enum rdn_ledger_type {
+    RDN_LY_SYM, RDN_LY_INT, RDN_LY_BOOL, RDN_LY_TIME, RDN_LY_DEC, RDN_LY_OPT_DEC,
+#define LENUM(type, first, second) RDN_LY_##type,
+#include "market/ledger.def"
+    RDN_LY_COUNT
+};
 
 /* Where rows and events go. Values in the order of ledger.def: numbers of symbols, indices of members, decimals at their scale. */
 struct rdn_ledger_out { uint8_t event; uint32_t present; int64_t ts; int64_t v[RDN_LEDGER_FIELDS]; };   /* present: a bit a field */
@@ -103,7 +108,8 @@ struct rdn_ledger_in {                                    /* what a kind does no
     bool bad; uint32_t requested_by, approved_by[8], napproved;
     struct rdn_ledger_level depth[2][RDN_LEDGER_LEVELS]; uint8_t ndepth[2];      /* [0] bids, [1] asks */
 };
-/* 0; FULL: an order for which there is no room, judged by nobody; INVAL: counted as a fault, nothing changed. */
+/* 0; FULL: an order for which there is no room, judged by nobody; INVAL: counted as a fault, nothing changed. Texts that a kind uses are in
+ * the symbol table: a number beyond it, NONE too, is such a fault. */
 int  rdn_ledger_begin(struct rdn_ledger *, const struct rdn_ledger_in *);
 void rdn_ledger_end(struct rdn_ledger *, const struct rdn_ledger_in *order, bool accepted, bool override_used);
 

@@ -21,23 +21,22 @@ static const struct { const char *name; uint8_t n; } events[] = {
 #define LEVENT(name, nfields, text) { #name, nfields },
 #include "market/ledger.def"
 };
-enum { SYM, ENUM, INT, BOOL, TIME, DEC, OPT_DEC };
 static const uint8_t key_types[] = {
-#define LKEY(id, name, type) type,
+#define LKEY(id, name, type) RDN_LY_##type,
 #include "market/ledger.def"
 };
 static const uint8_t col_types[] = {
-#define LCOL(id, name, type, scale) type,
+#define LCOL(id, name, type, scale) RDN_LY_##type,
 #include "market/ledger.def"
 };
 static const uint8_t field_types[] = {
-#define LFIELD(id, name, type, scale) type,
+#define LFIELD(id, name, type, scale) RDN_LY_##type,
 #include "market/ledger.def"
 };
 
 static void put(const struct rdn_syms *syms, uint8_t type, int64_t v) {
     uint32_t len;
-    if (type == SYM)
+    if (type == RDN_LY_SYM)
         printf(" '%s'", rdn_sym_text(syms, (uint32_t)v, &len));
     else
         printf(" %lld", (long long)v);

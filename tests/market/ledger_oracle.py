@@ -21,8 +21,7 @@ ROOT = HERE.parents[1]
 SHARED = pathlib.Path(os.environ.get('REDAN_SHARED', ROOT.parent / 'shared')) / 'riskpack'
 DEFAULTS = HERE / 'riskpack_defaults.json'
 DEF = (ROOT / 'market/ledger.def').read_text()
-ENUMS = {'kind': ('new', 'replace'), 'side': ('buy', 'sell'), 'ord_type': ('limit', 'market')}
-
+ENUMS = {m[1]: (m[2], m[3]) for m in re.finditer(r'^LENUM\((\w+), (\w+), (\w+)\)', DEF, re.M)}
 
 
 def shapes(head, part):
@@ -36,14 +35,14 @@ def shapes(head, part):
 KEYS, COLS, FIELDS = shapes('LTABLE', 'LKEY'), shapes('LTABLE', 'LCOL'), shapes('LEVENT', 'LFIELD')
 
 
-def number(v, name, kind, scale):
+def number(v, kind, scale):
     """A value of the plain ledger as the driver prints it."""
     if v is None:
         return '-'
     if kind == 'SYM':
         return v
-    if kind == 'ENUM':
-        return ENUMS[name].index(v)
+    if kind in ENUMS:
+        return ENUMS[kind].index(v)
     return int(Decimal(v).scaleb(scale)) if kind in ('DEC', 'OPT_DEC') else int(v)
 
 
@@ -146,12 +145,12 @@ def compare(Ledger, defaults, row, got):
                 rows[name].pop(key, None) if not vals else rows[name].__setitem__(key, vals)
             else:
                 told.append((name, int(words[0][0]), typed(words[0][1:], FIELDS[name])))
-        expected = [(x['type'], x['ts'], tuple(number(x['f'].get(f), f, k, s) for f, k, s in FIELDS[x['type']])) for x in want]
+        expected = [(x['type'], x['ts'], tuple(number(x['f'].get(f), k, s) for f, k, s in FIELDS[x['type']])) for x in want]
         if told != expected:
             wrong.append(f'event {n} {e}: told {told}, expected {expected}')
         for t, all_rows in led.tables().items():
-            w = {tuple(number(v, name, kind, scale) for v, (name, kind, scale) in zip(k, KEYS[t])):
-                 tuple(number(v[name], name, kind, scale) for name, kind, scale in COLS[t]) for k, v in all_rows.items()}
+            w = {tuple(number(v, kind, scale) for v, (_, kind, scale) in zip(k, KEYS[t])):
+                 tuple(number(v[name], kind, scale) for name, kind, scale in COLS[t]) for k, v in all_rows.items()}
             if rows[t] != w:
                 wrong.append(f'event {n} {e}: {t} has {sorted(set(rows[t].items()) - set(w.items()))}, expected {sorted(set(w.items()) - set(rows[t].items()))}')
         if wrong:
