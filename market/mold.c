@@ -62,8 +62,12 @@ static void drop_waiting(struct redan_feed *f) {
     f->mold->held_first = f->mold->next;
 }
 
+/* The books are no longer those that a snapshot in its middle began to fill. */
+static void go_stale(struct rdn_mold *m) { m->stale = m->snapshot; }
+
 static void lost(struct redan_feed *f, int64_t ts) {
     f->mold->state = RDN_FEED_GAP;
+    go_stale(f->mold);
     push_all(f, REDAN_MARKET_GAP, REDAN_MF_LAST, ts);
     drop_waiting(f);
 }
@@ -71,6 +75,7 @@ static void lost(struct redan_feed *f, int64_t ts) {
 /* A session that is seen from its first message begins with empty books, which are whole. */
 static void from_the_start(struct redan_feed *f, int64_t ts) {
     f->mold->state = RDN_FEED_LIVE;
+    go_stale(f->mold);
     push_all(f, REDAN_MARKET_CLEAR, REDAN_MF_SNAPSHOT, ts);
     push_all(f, REDAN_MARKET_STATUS, REDAN_MF_SNAPSHOT | REDAN_MF_LAST, ts);
 }
@@ -88,13 +93,30 @@ static void keep(struct redan_feed *f, const redan_mevent *ev, uint32_t n) {
     }
 }
 
+static uint64_t refused(const struct redan_feed *f) {
+    return f->books.faults[REDAN_FAULT_SHORT_INPUT] + f->books.faults[REDAN_FAULT_OFF_TICK];
+}
+
+/* One ITCH message. One that is refused is missing from its book, or from one that nobody knows. */
+static uint32_t read_message(struct redan_feed *f, const unsigned char *in, size_t n, redan_mevent *out) {
+    uint64_t before = refused(f);
+    *out = of_all(f, REDAN_MARKET_GAP, REDAN_MF_LAST, f->seq);
+    uint32_t k = rdn_feed_itch50_message(f, in, n, out);
+    if (k || refused(f) == before)
+        return k;
+    if (out->instrument != REDAN_ALL_INSTRUMENTS)
+        *out = (redan_mevent){ .ts_event_ns = out->ts_event_ns, .ts_recv_ns = out->ts_recv_ns, .seq = f->seq, .instrument = out->instrument,
+                               .action = REDAN_MARKET_GAP, .flags = REDAN_MF_LAST };
+    return 1;
+}
+
 static void message(struct redan_feed *f, const unsigned char *in, size_t n, int64_t recv_ns) {
     struct rdn_mold *m = f->mold;
     redan_mevent ev[RDN_FEED_EVENTS];
     f->seq = m->next;
     if (m->state == RDN_FEED_EMPTY && m->next == 1)
         from_the_start(f, recv_ns);
-    uint32_t k = rdn_feed_itch50_message(f, in, n, ev);
+    uint32_t k = read_message(f, in, n, ev);
     for (uint32_t i = 0; i < k && recv_ns; i++)
         ev[i].ts_recv_ns = recv_ns;
     if (m->state != RDN_FEED_LIVE)
@@ -260,10 +282,10 @@ int redan_feed_packet(redan_feed *f, int64_t ts_recv_ns, const void *bytes, size
     struct rdn_mold *m = f->mold;
     if (len) {
         size_t size = rdn_mold_size(bytes, len);
-        if (size != len)
+        if (size != len || size > RDN_MOLD_BYTES)
             rdn_feed_fault(f, REDAN_FAULT_SHORT_INPUT);
         f->bytes += len;
-        if (size && size <= len)
+        if (size && size <= len && size <= RDN_MOLD_BYTES)
             rdn_mold_packet(f, bytes, size, ts_recv_ns);
     } else if (m->missing_ns && ts_recv_ns - m->missing_ns > m->patience_ns) {
         give_up(f);
@@ -289,12 +311,12 @@ void redan_feed_end(redan_feed *f) {
 
 /* --- snapshots: messages in BinaryFILE frames, the last of them G with the number of the message that follows it --- */
 
-static bool snapshot_end(struct redan_feed *f, uint64_t seq, redan_mevent *out) {
+static void snapshot_end(struct redan_feed *f, uint64_t seq, redan_mevent *out) {
     struct rdn_mold *m = f->mold;
     m->snapshot = false;
     if (seq < m->held_first || !seq) {                   /* between it and what waits, messages are missing */
         *out = of_all(f, REDAN_MARKET_GAP, REDAN_MF_LAST, seq);
-        return false;
+        return;
     }
     *out = of_all(f, REDAN_MARKET_STATUS, REDAN_MF_SNAPSHOT | REDAN_MF_LAST, seq);
     m->state = RDN_FEED_LIVE;
@@ -306,30 +328,44 @@ static bool snapshot_end(struct redan_feed *f, uint64_t seq, redan_mevent *out) 
     f->held.n = 0;
     m->next = m->next < seq ? seq : m->next;
     m->known = m->known < m->next ? m->next : m->known;
-    return true;
+}
+
+enum { TYPE_BYTES = 1, DIGITS = 20 };
+
+/* The number at the end of a snapshot, with spaces around it; 0: none. */
+static uint64_t snapshot_number(struct redan_feed *f, const char *digits) {
+    uint32_t k = DIGITS, from = 0;
+    uint64_t seq;
+    while (k && digits[k - 1] == ' ')
+        k--;
+    while (from < k && digits[from] == ' ')
+        from++;
+    if (rdn_decimal_u64(digits + from, k - from, &seq))
+        return seq;
+    rdn_feed_fault(f, REDAN_FAULT_BAD_NUMBER);
+    return 0;
 }
 
 static uint32_t snapshot_message(struct redan_feed *f, const unsigned char *in, uint32_t n, redan_mevent *out) {
-    enum { TYPE_BYTES = 1, DIGITS = 20 };
-    uint64_t seq;
-    if (n == TYPE_BYTES + DIGITS && in[0] == 'G') {
-        const char *digits = (const char *)in + TYPE_BYTES;
-        uint32_t k = DIGITS, from = 0;
-        while (k && digits[k - 1] == ' ')
-            k--;
-        while (from < k && digits[from] == ' ')
-            from++;
-        if (!rdn_decimal_u64(digits + from, k - from, &seq)) {
-            rdn_feed_fault(f, REDAN_FAULT_BAD_NUMBER);
-            seq = 0;
-        }
-        snapshot_end(f, seq, out);
+    bool end = n == TYPE_BYTES + DIGITS && in[0] == 'G';
+    if (f->mold->stale) {
+        if (end)
+            redan_feed_snapshot_drop(f);
+        return 0;
+    }
+    if (end) {
+        snapshot_end(f, snapshot_number(f, (const char *)in + TYPE_BYTES), out);
         return 1;
     }
-    uint32_t k = rdn_feed_itch50_message(f, in, n, out);
+    uint32_t k = read_message(f, in, n, out);
     for (uint32_t i = 0; i < k; i++)
         out[i].flags = (uint16_t)((out[i].flags & ~REDAN_MF_LAST) | REDAN_MF_SNAPSHOT);
     return k;
+}
+
+void redan_feed_snapshot_drop(redan_feed *f) {
+    if (f->mold)
+        f->mold->snapshot = f->mold->stale = false;
 }
 
 uint32_t redan_feed_snapshot(redan_feed *f, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used) {

@@ -20,6 +20,7 @@ struct rdn_mold_slot { uint64_t seq; int64_t recv_ns; uint32_t bytes; };        
 struct rdn_mold {
     uint8_t state;                                       /* enum rdn_feed_state, of all books */
     bool begun, snapshot;                                /* a session is known; the middle of a snapshot */
+    bool stale;                                          /* which a gap or another session came into: the rest of it is passed over */
     char session[10];
     uint64_t next, known;                                /* the message that comes next; one more than the last that is known to exist */
     uint64_t held_first;                                 /* the first message whose events wait */

@@ -115,8 +115,12 @@ REDAN_API int redan_feed_missing(const redan_feed *, redan_feed_gap *ret);
 REDAN_API void redan_feed_end(redan_feed *);
 /* Format moldudp64: the books as a snapshot has them, as GLIMPSE sends it: ITCH messages in frames of two bytes of length, G with the
  * number of the message that comes next at the end. Used as redan_feed_decode, between packets and in order with their events, which
- * wait for the end of the snapshot when they are newer. [lane] */
+ * wait for the end of the snapshot when they are newer. A gap, or another session, in the middle of a snapshot breaks it off: the rest of
+ * it is passed over, and the books are as valid as the packets make them. [lane] */
 REDAN_API uint32_t redan_feed_snapshot(redan_feed *, const void *bytes, size_t len, redan_mevent *out, uint32_t cap, size_t *ret_used);
+
+/* Whoever sent the snapshot is gone: what comes next is the beginning of another. [lane] */
+REDAN_API void redan_feed_snapshot_drop(redan_feed *);
 
 /* Symbol and number of instruments in order of their ids, those made by auto_tick among them. NULL after the last. [lane] */
 REDAN_API const char *redan_feed_symbol(const redan_feed *, uint32_t instrument);

@@ -382,10 +382,147 @@ static void bytes(void **state) {
     free(file);
 }
 
+/* --- snapshots that are broken off, and messages that are refused --- */
+
+/* The first or the second half of a snapshot up to message `next`. */
+static void half(redan_feed *f, uint64_t next, unsigned which) {
+    static unsigned char bytes[1 << 16];
+    size_t len = snapshot(bytes, next), at = which == 1 ? 0 : len / 2, end = which == 1 ? len / 2 : len, used;
+    static size_t unread;                                /* of the first half: the second begins with it */
+    redan_mevent ev[32];
+    at -= which == 1 ? 0 : unread;
+    for (uint32_t n = 1; n; at += used, redan_feed_apply(f, ev, n, NULL))
+        n = redan_feed_snapshot(f, bytes + at, end - at, ev, 32, &used);
+    unread = end - at;
+    drain(f);
+}
+
+static void send_one(redan_feed *f, const char *session, uint64_t first, unsigned n) {
+    unsigned char p[2048];
+    redan_feed_packet(f, 1, p, packet(p, session, first, n));
+    drain(f);
+}
+
+static void another_session(redan_feed *f) { send_one(f, "TUESDAY   ", 1, 20); }
+static void from_its_start(redan_feed *f) { send_one(f, "MONDAY    ", 1, 20); }
+static void another_from_its_middle(redan_feed *f) {
+    send_one(f, "TUESDAY   ", 501, 20);
+    redan_feed_end(f);
+    drain(f);
+}
+static void missing(redan_feed *f) {
+    send_one(f, "MONDAY    ", 1501, 10);
+    redan_feed_end(f);
+    drain(f);
+}
+
+/* The book of the messages up to `right`, or one that is not valid (0), whatever comes into the middle of a snapshot; another one mends it. */
+static void broken_snapshot(void **state) {
+    (void)state;
+    static const struct { const char *why; void (*between)(redan_feed *); bool begun; uint64_t right; } rows[] = {
+        { "another session", another_session, true, 20 },
+        { "another session, from its middle", another_from_its_middle, true, 0 },
+        { "the session, from its first message", from_its_start, false, 20 },
+        { "a gap", missing, true, 0 },
+    };
+    for each (i, rows) {
+        redan_feed *f = open_feed("moldudp64");
+        if (rows[i].begun)
+            send_one(f, "MONDAY    ", 1001, 10);
+        redan_feed_end(f);
+        drain(f);
+        half(f, 1011, 1);
+        rows[i].between(f);
+        half(f, 1011, 2);
+        redan_feed *right = right_book(rows[i].right);
+        bool valid = kit_flags(f) & REDAN_BOOK_VALID;
+        check(valid == (rows[i].right != 0) && (!valid || same_book(f, right)), "%s: flags %x", rows[i].why, kit_flags(f));
+        redan_feed_close(right);
+        take_snapshot(f, 2001, 100);
+        right = right_book(2000);
+        check((kit_flags(f) & REDAN_BOOK_VALID) && same_book(f, right), "%s: another snapshot", rows[i].why);
+        redan_feed_close(right);
+        redan_feed_close(f);
+    }
+}
+
+/* Half a snapshot whose sender is gone counts for nothing: what follows is the beginning of another. */
+static void dropped_snapshot(void **state) {
+    (void)state;
+    redan_feed *f = open_feed("moldudp64"), *right = right_book(2000);
+    half(f, 1011, 1);
+    redan_feed_snapshot_drop(f);
+    take_snapshot(f, 2001, 100);
+    check((kit_flags(f) & REDAN_BOOK_VALID) && same_book(f, right), "flags %x", kit_flags(f));
+    redan_feed_close(right);
+    redan_feed_close(f);
+}
+
+/* A message of the stream, or of a snapshot, that is refused leaves a book that misses something, until a snapshot has it. */
+static void refused(void **state) {
+    (void)state;
+    enum { PRICE = 2 + 32 + 3, LENGTH = 1 };
+    static const struct { const char *why; unsigned at, by; bool in_snapshot; uint8_t fault; } rows[] = {
+        { "a price between ticks", PRICE, 1, false, REDAN_FAULT_OFF_TICK }, { "a length too small", LENGTH, 255, false, REDAN_FAULT_SHORT_INPUT },
+        { "a price between ticks", PRICE, 1, true, REDAN_FAULT_OFF_TICK },
+    };
+    for each (i, rows) {
+        redan_feed *f = open_feed("moldudp64"), *right = right_book(2000);
+        unsigned char p[2048];
+        size_t n = packet(p, "SESSION001", 1, 1), used;
+        redan_mevent ev[32];
+        unsigned char *m = p + RDN_MOLD_HEAD;            /* the first message is an add */
+        m[rows[i].at] = (unsigned char)(m[rows[i].at] + rows[i].by);
+        n -= rows[i].at == LENGTH;
+        if (rows[i].in_snapshot) {
+            rdn_put_be16(p + n, 21);
+            snprintf((char *)p + n + 2, 22, "G%20u", 2);
+            redan_feed_apply(f, ev, redan_feed_snapshot(f, m, n + 23 - RDN_MOLD_HEAD, ev, 32, &used), NULL);
+            check(used == n + 23 - RDN_MOLD_HEAD, "%zu", used);
+        } else {
+            redan_feed_packet(f, 1, p, n);
+        }
+        drain(f);
+        check(!(kit_flags(f) & REDAN_BOOK_VALID) && kit_fault(f, rows[i].fault) == 1, "%s: flags %x, %lu faults", rows[i].why, kit_flags(f),
+              kit_fault(f, rows[i].fault));
+        take_snapshot(f, 2001, 100);
+        check((kit_flags(f) & REDAN_BOOK_VALID) && same_book(f, right), "%s: flags %x after a snapshot", rows[i].why, kit_flags(f));
+        redan_feed_close(right);
+        redan_feed_close(f);
+    }
+}
+
+/* A packet larger than any datagram is refused, early or in order. */
+static void large(void **state) {
+    (void)state;
+    static const struct { uint64_t seq; uint32_t bytes; bool good; } rows[] = {
+        { 1, RDN_MOLD_BYTES, true }, { 11, RDN_MOLD_BYTES, true }, { 1, RDN_MOLD_BYTES + 1, false }, { 11, RDN_MOLD_BYTES + 1, false }, { 11, 2 * RDN_MOLD_BYTES, false },
+    };
+    unsigned char *p = calloc(1, 3 * RDN_MOLD_BYTES);
+    for each (i, rows) {
+        redan_feed *f = open_feed("moldudp64");
+        redan_feed_gap gap;
+        uint32_t half = (rows[i].bytes - RDN_MOLD_HEAD) / 2, rest = rows[i].bytes - RDN_MOLD_HEAD - half;
+        memcpy(p, "SESSION001", 10);
+        rdn_put_be64(p + 10, rows[i].seq);
+        rdn_put_be16(p + 18, 2);
+        memset(p + RDN_MOLD_HEAD, '?', half + rest);     /* two messages of an unknown type */
+        rdn_put_be16(p + RDN_MOLD_HEAD, (uint16_t)(half - 2));
+        rdn_put_be16(p + RDN_MOLD_HEAD + half, (uint16_t)(rest - 2));
+        assert_int_equal(redan_feed_packet(f, 1, p, rows[i].bytes), 0);
+        drain(f);
+        bool taken = rows[i].seq == 1 ? kit_fault(f, REDAN_FAULT_UNKNOWN_TYPE) == 2 : redan_feed_missing(f, &gap);
+        check(taken == rows[i].good && kit_fault(f, REDAN_FAULT_SHORT_INPUT) == !rows[i].good, "row %zu: taken %d", i, taken);
+        redan_feed_close(f);
+    }
+    free(p);
+}
+
 int main(void) {
     make_messages();
     const struct CMUnitTest tests[] = { cmocka_unit_test(disorder), cmocka_unit_test(nobody_looks), cmocka_unit_test(resync), cmocka_unit_test(named_by_snapshot),
                                         cmocka_unit_test(sessions),
-                                        cmocka_unit_test(numbers_begin_anew), cmocka_unit_test(bytes) };
+                                        cmocka_unit_test(numbers_begin_anew), cmocka_unit_test(bytes), cmocka_unit_test(broken_snapshot),
+                                        cmocka_unit_test(dropped_snapshot), cmocka_unit_test(refused), cmocka_unit_test(large) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
