@@ -67,6 +67,8 @@ static int settle(struct redan_feed *f, const redan_feed_options *o, redan_error
     bool rest;
     if (o->auto_tick && (!rdn_decimal_read(o->auto_tick, strlen(o->auto_tick), RDN_DECIMAL_SCALE, &f->auto_tick, &rest) || rest || f->auto_tick <= 0))
         return rdn_fail(reterr, INVAL, "", "auto_tick '%s' is no positive decimal", o->auto_tick);
+    if (f->date_ns > RDN_DAY_MAX || f->date_ns < -RDN_DAY_MAX)
+        return rdn_fail(reterr, INVAL, "", "date_ns %lld is no day from 1824 to 2116", (long long)o->date_ns);
     if (f->max_instruments > 65536 || o->max_orders > 1u << 26)
         return rdn_fail(reterr, INVAL, "", "at most 65,536 instruments and 67,108,864 orders");
     return settle_policies(f, o, reterr);
@@ -338,8 +340,9 @@ static inline void near_ahead(struct redan_feed *f, const redan_mevent *e) {
     const struct rdn_levels *l = &f->books.book[e->instrument].levels;
     const struct rdn_order *o = &f->books.orders.slots[rdn_orders_home(&f->books.orders, e->order_id, e->instrument)];
     bool own = o->qty && o->id == e->order_id && o->place >> 1 == e->instrument;
-    if (own || e->side == REDAN_BID || e->side == REDAN_ASK)
-        rdn_levels_prefetch(l, own ? o->place & 1 : e->side - 1u, own ? o->px : e->px_ticks);
+    int64_t px = own ? o->px : e->px_ticks;
+    if (own || ((e->side == REDAN_BID || e->side == REDAN_ASK) && px >= -RDN_PX_MAX))
+        rdn_levels_prefetch(l, own ? o->place & 1 : e->side - 1u, px);
     for (unsigned i = 0; i < RDN_SIDES; i++)
         __builtin_prefetch(&l->side[i].win[l->side[i].best & (l->size - 1)]);
 }

@@ -14,6 +14,8 @@
 #include "market/mold.h"
 #include "market/sync.h"
 
+/* Days and times of day, in nanoseconds: their sums fit. */
+#define RDN_DAY_MAX (INT64_MAX >> 1)
 enum { RDN_FEED_EVENTS = 16, RDN_LOCATES = 65536, RDN_FEED_MESSAGE = 1 << 20, RDN_SYMBOL_MAX = 31 };
 
 struct rdn_instrument {

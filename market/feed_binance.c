@@ -7,7 +7,8 @@
  *   bookTicker     best prices; of a book with depth they are for information               two Q events
  *   trade, aggTrade                                                                          T
  *
- * Prices and quantities are decimal strings; a float is never read. */
+ * Prices and quantities are decimal strings; a float is never read. A level that is refused is missing from the book: as after a gap, it is
+ * not valid until the next snapshot. */
 #include <string.h>
 
 #include "market/decimal.h"
@@ -40,6 +41,10 @@ static bool amounts(const struct line *l, const struct rdn_json *px, const struc
         rdn_feed_fault(l->f, REDAN_FAULT_BAD_NUMBER);
         return false;
     }
+    if (q < 0) {
+        rdn_feed_fault(l->f, REDAN_FAULT_NEG_QTY);
+        return false;
+    }
     e->qty_lots = q / lot;
     return rdn_feed_px(l->f, l->instrument, p + rest[0],          /* digits beyond the ninth: between two ticks */
                        RDN_DECIMAL_SCALE, &e->px_ticks);
@@ -55,25 +60,29 @@ static redan_mevent start(const struct line *l, uint8_t action, uint16_t flags) 
     return (redan_mevent){ .ts_event_ns = ts, .ts_recv_ns = l->recv_ns ? l->recv_ns : ts, .instrument = l->instrument, .action = action, .flags = flags };
 }
 
-/* Levels of one side behind the others of q. False: q is full. */
+/* Levels of one side behind the others of q. False: one is refused or q is full, and the fault counted. */
 static bool push_side(const struct line *l, const char *name, redan_mevent proto, struct rdn_events *q) {
     const struct rdn_json *side = member(l, name);
-    if (!side || side->kind != RDN_JSON_ARRAY)
-        return true;
+    if (!side || side->kind != RDN_JSON_ARRAY) {
+        rdn_feed_fault(l->f, REDAN_FAULT_BAD_NUMBER);
+        return false;
+    }
     for (const struct rdn_json *v = rdn_json_first(&l->f->json, side); v; v = rdn_json_next(&l->f->json, v)) {
         const struct rdn_json *px = v->kind == RDN_JSON_ARRAY ? rdn_json_first(&l->f->json, v) : NULL;
         redan_mevent e = proto;
         if (!amounts(l, px, px ? rdn_json_next(&l->f->json, px) : NULL, &e))
-            continue;
-        redan_mevent *room = rdn_events_push(q);
-        if (!room)
             return false;
+        redan_mevent *room = rdn_events_push(q);
+        if (!room) {
+            rdn_feed_fault(l->f, REDAN_FAULT_FULL);
+            return false;
+        }
         *room = e;
     }
     return true;
 }
 
-/* Both sides as one group: its last event has LAST. False: q is full, and as it was before. */
+/* Both sides as one group: its last event has LAST. False: q is as it was before. */
 static bool push_group(const struct line *l, const char *bids, const char *asks, redan_mevent proto, struct rdn_events *q) {
     uint32_t before = q->n;
     uint16_t last = proto.flags & REDAN_MF_LAST;
@@ -100,9 +109,10 @@ static void drop_held(struct redan_feed *f, uint32_t instrument) {
     f->held.n = kept;
 }
 
-/* What waits must be a chain: a difference that does not follow begins a new one. So does one that finds no room. */
-static void hold(const struct line *l, redan_mevent proto, uint64_t *last_held) {
-    if (*last_held && !rdn_diff_follows(diff_of(&proto), *last_held))
+/* What waits must be a chain: a difference that does not follow begins a new one. So does one that is refused or finds no room. */
+static void hold(const struct line *l, redan_mevent proto) {
+    struct rdn_sync *s = &l->f->syncs[l->instrument];
+    if (s->held_last && !rdn_diff_follows(diff_of(&proto), s->held_last))
         drop_held(l->f, l->instrument);
     uint32_t before = l->f->held.n;
     bool room = push_group(l, "b", "a", proto, &l->f->held);
@@ -111,20 +121,28 @@ static void hold(const struct line *l, redan_mevent proto, uint64_t *last_held) 
         if (e) {
             *e = proto;
             e->action = REDAN_MARKET_STATUS;
+        } else {
+            rdn_feed_fault(l->f, REDAN_FAULT_FULL);
         }
         room = e != NULL;
     }
     if (!room) {
         drop_held(l->f, l->instrument);
-        rdn_feed_fault(l->f, REDAN_FAULT_FULL);
+        s->missed = proto.seq;
     }
-    *last_held = proto.seq;
+    s->held_last = proto.seq;
 }
 
 static void push_gap(const struct line *l) {
     redan_mevent *e = rdn_events_push(&l->f->ready);
     if (e)
         *e = start(l, REDAN_MARKET_GAP, REDAN_MF_LAST);
+}
+
+/* A message of which nothing is applied, for a part of it is refused. */
+static void lose(const struct line *l) {
+    rdn_sync_lose(&l->f->syncs[l->instrument]);
+    push_gap(l);
 }
 
 static uint32_t depth(const struct line *l) {
@@ -135,16 +153,18 @@ static uint32_t depth(const struct line *l) {
     whole(member(l, "pu"), &e.order_id);
     switch (rdn_sync_diff(s, diff_of(&e))) {
     case RDN_SYNC_APPLY:
-        if (!push_group(l, "b", "a", e, &l->f->ready))
-            rdn_feed_fault(l->f, REDAN_FAULT_FULL);
+        if (!push_group(l, "b", "a", e, &l->f->ready)) {
+            s->missed = e.seq;
+            lose(l);
+        }
         break;
     case RDN_SYNC_LOST:
         push_gap(l);
         s->held_last = 0;
-        hold(l, e, &s->held_last);
+        hold(l, e);
         break;
     case RDN_SYNC_HOLD:
-        hold(l, e, &s->held_last);
+        hold(l, e);
         break;
     case RDN_SYNC_AGAIN:
         return refused(l->f, REDAN_FAULT_SEQ_OLD);
@@ -173,8 +193,8 @@ static void release(const struct line *l) {
         if (room)
             *room = *e;
     }
-    if (lost) {                                          /* the snapshot is too old; a later one may find them */
-        push_gap(l);
+    if (lost || s->missed > s->last) {                   /* the snapshot is too old; a later one may find them */
+        lose(l);
         return;
     }
     drop_held(f, l->instrument);
@@ -188,13 +208,15 @@ static uint32_t snapshot(const struct line *l) {
     if (!rdn_sync_snapshot(&l->f->syncs[l->instrument], e.seq))
         return refused(l->f, REDAN_FAULT_SEQ_OLD);
     redan_mevent *clear = rdn_events_push(&l->f->ready);
-    if (clear)
-        *clear = e;
+    if (!clear)
+        return refused(l->f, REDAN_FAULT_FULL);
+    *clear = e;
     e.action = REDAN_MARKET_LEVEL;
     e.flags |= REDAN_MF_LAST | REDAN_MF_LEVELS;
-    if (!clear || !push_group(l, "bids", "asks", e, &l->f->ready))
-        return refused(l->f, REDAN_FAULT_FULL);
-    release(l);
+    if (push_group(l, "bids", "asks", e, &l->f->ready))
+        release(l);
+    else
+        lose(l);
     return 0;
 }
 

@@ -50,7 +50,7 @@ static bool read_ts(struct redan_feed *f, struct rdn_text_cell c, int64_t *ret) 
     uint64_t ns;
     bool rest;
     if (f->head[0] == 2) {
-        if (!rdn_decimal_read(c.p, c.n, MS_DIGITS, ret, &rest) || rest || *ret < 0)
+        if (!rdn_decimal_read(c.p, c.n, MS_DIGITS, ret, &rest) || rest || *ret < 0 || *ret > RDN_DAY_MAX)
             return false;
         *ret += f->date_ns;
         return true;

@@ -56,7 +56,7 @@ static bool read_row(struct redan_feed *f, const char *line, size_t n, struct ro
         rdn_feed_fault(f, REDAN_FAULT_SHORT_INPUT);
         return false;
     }
-    if (read_numbers(c, r) && r->time >= 0 && (r->side == 1 || r->side == -1))
+    if (read_numbers(c, r) && r->time >= 0 && r->time <= RDN_DAY_MAX && (r->side == 1 || r->side == -1))
         return true;
     rdn_feed_fault(f, REDAN_FAULT_BAD_NUMBER);
     return false;

@@ -23,9 +23,13 @@ static bool become(struct rdn_sync *s, enum rdn_feed_state next) {
 /* The first difference after a snapshot must reach from what it holds to beyond it, or name it. */
 static bool bridges(const struct rdn_sync *s, struct rdn_diff d) { return d.first <= s->last + 1 || d.before == s->last; }
 
-static enum rdn_sync_answer lose(struct rdn_sync *s) {
+void rdn_sync_lose(struct rdn_sync *s) {
     become(s, RDN_FEED_GAP);
     s->old = 0;
+}
+
+static enum rdn_sync_answer lose(struct rdn_sync *s) {
+    rdn_sync_lose(s);
     return RDN_SYNC_LOST;
 }
 

@@ -18,6 +18,7 @@ enum { RDN_SYNC_RECENT = 16, RDN_SYNC_OLD_MAX = 1024 };
 struct rdn_sync {
     uint8_t state;
     uint64_t last, held_last;                            /* number of what the book holds; of the last difference that waits, 0: none */
+    uint64_t missed;                                     /* of the last difference that was neither applied nor kept: a snapshot must hold it */
     uint64_t recent[RDN_SYNC_RECENT];                    /* the last differences applied, a ring */
     uint32_t at, old;                                    /* its next place; old differences in succession */
 };
@@ -30,6 +31,8 @@ enum rdn_sync_answer {
     RDN_SYNC_HOLD,                                       /* waits for a snapshot */
 };
 enum rdn_sync_answer rdn_sync_diff(struct rdn_sync *, struct rdn_diff);
+/* Something is missing, of the book or of the snapshot that it was to come from: it is invalid from now on, and waits for another. */
+void rdn_sync_lose(struct rdn_sync *);
 /* False: it is older than the book. */
 bool rdn_sync_snapshot(struct rdn_sync *, uint64_t last);
 static inline bool rdn_diff_follows(struct rdn_diff d, uint64_t last) { return d.before ? d.before == last : d.first == last + 1; }
