@@ -110,6 +110,7 @@ struct rdn_cursor {
     uint32_t sweep;                                      /* at the end of the file: the next instrument whose last row is still to come */
     redan_mevent order;                                  /* of the event: the order that it names, before it */
     bool flipped;                                        /* trades name the side of the one that came */
+    struct { redan_mevent e; uint32_t at, n; bool applied; } all;      /* an event of all books on its way, action 0: none; the next of n books */
     int failed;                                          /* the file's fault, told behind the rows that were there before it */
     redan_error why;
 };
@@ -358,7 +359,37 @@ static void one(struct rdn_cursor *r, const redan_mevent *in) {
     r->events++;
 }
 
-/* The most rows that one event can make. */
+/* An event of all books is one of each of them, a book a step: what its interval still holds; then, behind the event, what it shows. */
+static void begin_all(struct rdn_cursor *r, const redan_mevent *e) {
+    if (r->o.table == RDN_TABLE_EVENTS)
+        event_row(r, e);
+    r->all.e = *e;
+    r->all.at = 0;
+    r->all.n = r->seen || r->o.table == RDN_TABLE_DEPTH ? rdn_feed_all(r->pass->feed, e) : 0;
+    r->all.applied = false;
+}
+
+static void step_all(struct rdn_cursor *r) {
+    redan_mevent e = r->all.e;
+    e.instrument = r->all.at++;
+    if (e.instrument == r->all.n && !r->all.applied) {
+        redan_feed_apply(r->pass->feed, &r->all.e, 1, NULL);
+        r->all.applied = true;
+        r->all.at = 0;
+    } else if (e.instrument == r->all.n) {
+        r->all.e.action = 0;
+        r->events++;
+    } else if (!r->all.applied) {
+        if (r->held)
+            interval(r, &e);
+    } else if (r->seen) {
+        state(r, &e);
+    } else {
+        depth_rows(r, &e, NULL, 0);
+    }
+}
+
+/* The most rows that one event can make, or a step of one of all books. */
 static uint32_t most(const struct rdn_cursor *r) {
     return r->o.table == RDN_TABLE_LEVELS ? 2 * r->o.depth : 3;
 }
@@ -373,6 +404,10 @@ static void last_rows(struct rdn_cursor *r) {
 static int fill(struct rdn_cursor *r, redan_error *reterr) {
     const redan_mevent *e;
     while (r->c->n + most(r) <= r->c->cap) {
+        if (r->all.e.action) {
+            step_all(r);
+            continue;
+        }
         int rc = rdn_reading_next(r->pass, &e, reterr);
         if (rc < 0)
             return rc;
@@ -380,7 +415,10 @@ static int fill(struct rdn_cursor *r, redan_error *reterr) {
             last_rows(r);
             return 0;
         }
-        one(r, e);
+        if (e->instrument == REDAN_ALL_INSTRUMENTS)
+            begin_all(r, e);
+        else
+            one(r, e);
     }
     return 0;
 }

@@ -369,7 +369,7 @@ static uint8_t apply_all(struct redan_feed *f, const redan_mevent *e) {
         fault = REDAN_FAULT_UNKNOWN_TYPE;
     if (fault)
         rdn_feed_fault(f, fault);
-    uint32_t n = e->other_id && e->other_id <= f->books.n ? (uint32_t)e->other_id - 1 : f->books.n;
+    uint32_t n = rdn_feed_all(f, e);
     for (one.instrument = 0; one.instrument < n && fault != REDAN_FAULT_UNKNOWN_TYPE; one.instrument++) {
         struct rdn_book *b = &f->books.book[one.instrument];
         if (e->action == REDAN_MARKET_CLEAR)

@@ -62,6 +62,10 @@ static inline void rdn_feed_fault(struct redan_feed *f, uint8_t fault) { f->book
 /* The instrument that the input calls `key`, made if auto_tick says so; UINT32_MAX with the message counted as filtered. `symbol`
  * names a new one; its trailing spaces are not part of it. */
 uint32_t rdn_feed_find(struct redan_feed *, uint64_t key, const char *symbol, size_t n);
+/* How many books an event of REDAN_ALL_INSTRUMENTS concerns: the first so many. */
+static inline uint32_t rdn_feed_all(const struct redan_feed *f, const redan_mevent *e) {
+    return e->other_id && e->other_id <= f->books.n ? (uint32_t)e->other_id - 1 : f->books.n;
+}
 /* Short codes that the input itself gives out; a code nobody gave out is the number of an instrument. */
 void rdn_feed_locate(struct redan_feed *, uint16_t code, const char *symbol, size_t n);
 uint32_t rdn_feed_located(struct redan_feed *, uint16_t code);
@@ -80,7 +84,8 @@ size_t rdn_feed_line(struct redan_feed *, const unsigned char *in, size_t len, r
 /* Tick and lot of an instrument that is being declared. */
 int rdn_feed_units(const redan_instrument *, int64_t *ret_tick_nano, int64_t *ret_lot_nano, redan_error *);
 const char *rdn_fault_doc(uint32_t fault);
-/* One ITCH message. */
+/* One ITCH message; and how many bytes one of a type has, 0: there is no such type. */
+unsigned rdn_itch50_bytes(unsigned char type);
 uint32_t rdn_feed_itch50_message(struct redan_feed *, const unsigned char *in, size_t n, redan_mevent *out);
 
 #define FORMAT(name, prefix, by_instrument, unknown_id, resync, doc) \

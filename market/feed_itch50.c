@@ -104,6 +104,8 @@ static const struct { uint16_t bytes; uint32_t (*read)(struct message *); } type
 #undef ITCH
 };
 
+unsigned rdn_itch50_bytes(unsigned char type) { return types[type].bytes; }
+
 uint32_t rdn_feed_itch50_message(struct redan_feed *f, const unsigned char *in, size_t n, redan_mevent *e) {
     if (!n || n != types[in[0]].bytes) {
         rdn_feed_fault(f, n && !types[in[0]].read ? REDAN_FAULT_UNKNOWN_TYPE : REDAN_FAULT_SHORT_INPUT);

@@ -40,6 +40,28 @@ static bool like_json(const unsigned char *p, size_t n) {
     return i < n && p[i] == '{';
 }
 
+/* In front of the first message, what ended the one before it. */
+static bool like_fix(const unsigned char *p, size_t n) {
+    while (n && (*p == '\r' || *p == '\n' || *p == 1)) {
+        p++;
+        n--;
+    }
+    return n >= 6 && memcmp(p, "8=FIX", 5) == 0 && (p[5] == '.' || p[5] == 'T');
+}
+
+/* A frame of ITCH, of a type and with the length of that type, as far as it is there. */
+static bool like_itch(const unsigned char *p, size_t n) {
+    return n >= 3 && rdn_be16(p) == rdn_itch50_bytes(p[2]) && rdn_be16(p);
+}
+
+/* A session, a number from 1 below 2^48, a count; behind it a frame, if there is one. */
+static bool like_mold(const unsigned char *p, size_t n) {
+    if (n < RDN_MOLD_HEAD || !printable(p, 10) || !rdn_be64(p + 10) || rdn_be64(p + 10) >= UINT64_C(1) << 48)
+        return false;
+    bool empty = rdn_be16(p + 18) == 0 || rdn_be16(p + 18) == 0xffff;
+    return empty || n < RDN_MOLD_HEAD + 3 || like_itch(p + RDN_MOLD_HEAD, n - RDN_MOLD_HEAD);
+}
+
 /* PITCH: an S that some files have in front, milliseconds, a type. */
 static bool like_pitch(const unsigned char *p, size_t n) {
     size_t s = n && p[0] == 'S';
@@ -74,11 +96,11 @@ const char *rdn_format_guess(const char *path, const unsigned char *head, size_t
         return named(path, ".events") ? "events" : "tick24";
     if (n >= 4 && memcmp(head, "DBN", 3) == 0 && head[3] >= 1 && head[3] <= 3)
         return "dbn";
-    if (n >= 6 && memcmp(head, "8=FIX.", 6) == 0)
+    if (like_fix(head, n))
         return "fix";
-    if (n >= 20 && rdn_be64(head + 10) && rdn_be64(head + 10) < UINT64_C(1) << 48 && !memchr(head + 10, '\n', 10) && printable(head, 10) && !head[10])
+    if (like_mold(head, n))
         return "moldudp64";
-    if (n >= 14 && head[0] == 0 && head[1] >= 12 && head[1] <= 50 && isupper(head[2]))
+    if (n >= 14 && like_itch(head, n))
         return "itch50";
     const unsigned char *nl = memchr(head, '\n', n);
     return text_format(head, nl ? (size_t)(nl - head) : n);

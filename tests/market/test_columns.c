@@ -194,9 +194,87 @@ static void looks(void **state) {
         const char *got = rdn_format_guess(rows[i].path, (const unsigned char *)rows[i].bytes, strlen(rows[i].bytes));
         check(rows[i].format ? got && !strcmp(got, rows[i].format) : !got, "row %zu: %s", i, got ? got : "none");
     }
-    static const unsigned char itch[] = { 0, 12, 'S', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'O' };
-    const char *got = rdn_format_guess("x", itch, sizeof itch);
-    check(got && !strcmp(got, "itch50"), "itch50");
+#define HEAD(a, b) "SESSION001\0\0\0\0\0\0" a b
+    static const struct { const char *bytes; size_t n; const char *format; } binary[] = {
+#define BYTES(s) s, sizeof s - 1
+        { BYTES("\0\x0cS\0\0\0\0\0\0\0\0\0\0O"), "itch50" },
+        { BYTES(HEAD("\0\1", "\0\1") "\0\x0cS\0\0\0\0\0\0\0\0\0\0O"), "moldudp64" },
+        { BYTES(HEAD("\0\1", "\0\x0a") "\0\x24" "A123"), "moldudp64" },         /* ten messages: a count that is a newline */
+        { BYTES(HEAD("\x0a\x0a", "\x0a\x0a") "\0\x15h"), "moldudp64" },          /* and a number */
+        { BYTES(HEAD("\0\1", "\0\0")), "moldudp64" },                            /* a heartbeat, alone and in front of packets */
+        { BYTES(HEAD("\0\1", "\0\0") HEAD("\0\1", "\0\1")), "moldudp64" },
+        { BYTES(HEAD("\0\1", "\xff\xff")), "moldudp64" },
+        { BYTES("   SESS 01\0\0\0\0\0\0\0\1\0\1\0\x13" "D"), "moldudp64" },
+        { BYTES(HEAD("\0\1", "\0\1") "\0\x0dS"), NULL },                         /* no message is as long as that */
+        { BYTES(HEAD("\0\1", "\0\1") "\0\x0c!"), NULL },
+        { BYTES(HEAD("\0\0", "\0\1") "\0\x0cS"), NULL },                         /* numbers begin at 1 */
+        { BYTES("8=FIX.4.4\0019=5\00135=0\001"), "fix" },
+        { BYTES("\0018=FIX.4.4\0019=5\00135=0\001"), "fix" },                      /* what the message before it left */
+        { BYTES("\r\n\n8=FIX.4.2\0019=5\00135=0\001"), "fix" },
+        { BYTES("8=FIXT.1.1\0019=5\001"), "fix" },
+        { BYTES("88=FIX.4.4"), NULL },
+        { BYTES("8=FIX"), NULL },
+    };
+    for each (i, binary) {
+        const char *got = rdn_format_guess("x", (const unsigned char *)binary[i].bytes, binary[i].n);
+        check(binary[i].format ? got && !strcmp(got, binary[i].format) : !got, "binary row %zu: %s", i, got ? got : "none");
+    }
+}
+
+/* --- events of all books --- */
+
+#define CHUNK 4                                          /* rows; a book has at most three of an event */
+enum { BOOKS = 5, MS = 1000000 };
+
+/* What five books show of a quote of each, of their clearing, of a gap, and of a snapshot's end. */
+static void of_all_books(void **state) {
+    (void)state;
+    static const struct { enum rdn_market_table table; int64_t on; uint32_t rows, of_all; } rows[] = {
+        { RDN_TABLE_EVENTS, 0, 2 * BOOKS + 3, 0 },      { RDN_TABLE_BBO, RDN_ON_EVENT, 5 * BOOKS, 3 * BOOKS }, { RDN_TABLE_BBO, RDN_ON_CHANGE, 5 * BOOKS, 3 * BOOKS },
+        { RDN_TABLE_TICKS, RDN_ON_EVENT, 5 * BOOKS, 3 * BOOKS }, { RDN_TABLE_TICKS, RDN_ON_CHANGE, 3 * BOOKS, BOOKS },
+        { RDN_TABLE_BBO, MS, 5 * BOOKS, 3 * BOOKS },    { RDN_TABLE_LEVELS, RDN_ON_EVENT, 3 * BOOKS, BOOKS }, { RDN_TABLE_LEVELS, MS, 3 * BOOKS, BOOKS },
+        { RDN_TABLE_DEPTH, 0, 3 * BOOKS, BOOKS },
+    };
+    redan_mevent ev[3 * BOOKS + 3];
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < 2; t++)
+        for (uint32_t i = 0; i < BOOKS; i++)
+            ev[n++] = (redan_mevent){ .ts_recv_ns = (4 * t + 1) * MS, .instrument = i, .action = REDAN_MARKET_LEVEL, .side = REDAN_BID, .px_ticks = 7, .qty_lots = 1, .flags = REDAN_MF_LAST };
+    memmove(&ev[BOOKS + 3], &ev[BOOKS], BOOKS * sizeof ev[0]);
+    static const struct { uint8_t action; uint16_t flags; } all[] = { { REDAN_MARKET_GAP, REDAN_MF_LAST }, { REDAN_MARKET_CLEAR, REDAN_MF_LAST },
+                                                                      { REDAN_MARKET_STATUS, REDAN_MF_LAST | REDAN_MF_SNAPSHOT } };
+    for each (i, all)
+        ev[BOOKS + i] = (redan_mevent){ .ts_recv_ns = (int64_t)(2 + i) * MS, .instrument = REDAN_ALL_INSTRUMENTS, .action = all[i].action, .flags = all[i].flags };
+    const char *path = small(ev, (2 * BOOKS + 3) * sizeof ev[0], ".events");
+    for each (i, rows) {
+        redan_instrument in[BOOKS];
+        char names[BOOKS][4];
+        for (uint32_t k = 0; k < BOOKS; k++) {
+            snprintf(names[k], sizeof names[k], "S%u", k);
+            in[k] = (redan_instrument){ .size = sizeof in[k], .symbol = names[k], .tick = "0.01" };
+        }
+        struct rdn_reading_options o = { .path = path, .feed = REDAN_FEED_OPTIONS_INIT, .instruments = in, .n = BOOKS };
+        struct rdn_reading *p;
+        redan_error err;
+        check(rdn_reading_open(&p, &o, &err) == 0, "%s", err.text);
+        struct rdn_cursor *r = open_table(p, (struct rdn_cursor_options){ .table = rows[i].table, .on = rows[i].on, .rows = CHUNK, .depth = 2 });
+        uint32_t got = 0, each[BOOKS] = { 0 }, of_all = 0;
+        int64_t before = 0;
+        for (struct rdn_columns *c; (c = next(r)); rdn_columns_unref(c))
+            for (uint32_t k = 0; k < c->n; k++, got++) {
+                uint32_t id = AT(c, "instrument", uint32_t, k);
+                int64_t ts = AT(c, "ts_recv", int64_t, k);
+                check(ts >= before && (id < BOOKS || rows[i].table == RDN_TABLE_EVENTS), "row %zu: instrument %u at %ld", i, id, ts);
+                before = rows[i].on > 0 ? 0 : ts;        /* rows of intervals come when the next one begins, for each book */
+                of_all += id < BOOKS && ts >= 2 * MS && ts < 5 * MS;
+                each[id < BOOKS ? id : 0] += id < BOOKS;
+            }
+        check(got == rows[i].rows && of_all == rows[i].of_all, "row %zu: %u rows, %u of all", i, got, of_all);
+        for (uint32_t k = 1; k < BOOKS; k++)
+            check(each[k] == each[0], "row %zu: %u rows of book %u, %u of the first", i, each[k], k, each[0]);
+        rdn_cursor_unref(r);
+    }
+    unlink(path);
 }
 
 /* Absent sides, decimals, and a last line without a newline. */
@@ -360,7 +438,7 @@ static void arrow(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lobster), cmocka_unit_test(chunks), cmocka_unit_test(depth), cmocka_unit_test(looks), cmocka_unit_test(values),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lobster), cmocka_unit_test(chunks), cmocka_unit_test(depth), cmocka_unit_test(looks), cmocka_unit_test(of_all_books), cmocka_unit_test(values),
                                         cmocka_unit_test(damaged), cmocka_unit_test(cut_short), cmocka_unit_test(refusals), cmocka_unit_test(digits), cmocka_unit_test(arrow) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
