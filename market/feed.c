@@ -389,6 +389,8 @@ static uint8_t apply(struct redan_feed *f, const redan_mevent *e) {
     redan_mevent whole;
     if (e->instrument == REDAN_ALL_INSTRUMENTS)
         return apply_all(f, e);
+    if (e->instrument == REDAN_BY_ORDER && e->action == REDAN_MARKET_ORDER)
+        return 0;                                        /* orders of FIX stand in no book */
     if (e->instrument == REDAN_BY_ORDER) {
         whole = *e;
         if (!resolve(f, &whole))

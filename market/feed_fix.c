@@ -179,17 +179,26 @@ int redan_fix_decode(const void *bytes, size_t len, redan_fix *ret, size_t *ret_
 
 static uint64_t id_of(redan_fix_text t) { return t.len ? rdn_fnv64(t.p, t.len) : 0; }
 
+/* Type 9 names no symbol: it is about the only instrument, or about one that its order would tell. False: nobody's, and counted. */
+static bool find_instrument(struct redan_feed *f, const redan_fix *m, uint32_t *ret) {
+    *ret = f->books.n == 1 ? 0 : REDAN_BY_ORDER;
+    if (m->symbol.len)
+        return (*ret = rdn_feed_find(f, rdn_feed_symbol_key(m->symbol.p, m->symbol.len), m->symbol.p, m->symbol.len)) != UINT32_MAX;
+    if (!f->books.n)
+        rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
+    return f->books.n > 0;
+}
+
 static uint32_t to_event(struct redan_feed *f, const redan_fix *m, redan_mevent *e) {
     bool fill = m->type == '8' && m->exec_type == 'F';
     int64_t qty = fill ? m->last_qty : m->qty, px = fill ? m->last_px : m->px, ts = m->ts_ns ? m->ts_ns : m->sent_ns;
-    uint32_t id = m->symbol.len ? rdn_feed_find(f, rdn_feed_symbol_key(m->symbol.p, m->symbol.len), m->symbol.p, m->symbol.len) : 0;
-    if (id == UINT32_MAX || id >= f->books.n) {
-        if (id != UINT32_MAX)
-            rdn_feed_fault(f, REDAN_FAULT_WRONG_INSTRUMENT);
+    uint32_t id;
+    if (!find_instrument(f, m, &id))
         return 0;
-    }
     *e = (redan_mevent){ .ts_event_ns = ts, .ts_recv_ns = ts, .order_id = id_of(m->cl_ord_id), .other_id = f->nkept + 1, .seq = m->seq, .instrument = id,
                          .action = fill ? REDAN_MARKET_FILL : REDAN_MARKET_ORDER, .side = !m->side ? 0 : m->side == '1' ? REDAN_BID : REDAN_ASK };
+    if (id == REDAN_BY_ORDER)                            /* a refusal, type 9: it has no amounts */
+        return 1;
     if (qty % f->instruments[id].lot_nano) {
         rdn_feed_fault(f, REDAN_FAULT_BAD_NUMBER);
         return 0;

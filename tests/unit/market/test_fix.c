@@ -185,7 +185,31 @@ static void events(void **state) {
     }
 }
 
+/* What names no symbol is about the only instrument, or about none that is known: an event all the same, with its message, and no fault. */
+static void without_symbol(void **state) {
+    (void)state;
+    for (unsigned more = 0; more < 2; more++) {
+        char text[512];
+        redan_feed *f = kit_open("fix", "AAPL", 0);
+        redan_instrument in = REDAN_INSTRUMENT_INIT;
+        redan_mevent ev[16];
+        redan_fix m;
+        uint8_t fault = 1;
+        uint32_t id;
+        size_t used, n = frame(text, "FIX.4.4", "35=9|37=o|11=c|41=b|39=0|434=1|102=1|");
+        in.symbol = "MSFT";
+        in.tick = "0.01";
+        if (more)
+            assert_int_equal(redan_feed_instrument(f, &in, &id, NULL), 0);
+        uint32_t k = redan_feed_decode(f, text, n, ev, 16, &used);
+        check(k == 1 && ev[0].action == REDAN_MARKET_ORDER && ev[0].instrument == (more ? REDAN_BY_ORDER : 0), "%u more: %u events, instrument %u", more, k, ev[0].instrument);
+        check(redan_feed_order(f, &ev[0], &m) == 0 && m.type == '9', "%u more: %c", more, m.type);
+        check(redan_feed_apply(f, ev, 1, &fault) == 1 && !fault && !kit_fault(f, REDAN_FAULT_UNKNOWN_ID), "%u more: fault %u", more, fault);
+        redan_feed_close(f);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(round_trip), cmocka_unit_test(bad_input), cmocka_unit_test(between), cmocka_unit_test(events) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(round_trip), cmocka_unit_test(bad_input), cmocka_unit_test(between), cmocka_unit_test(events), cmocka_unit_test(without_symbol) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
