@@ -3,7 +3,10 @@
  *
  * Each file has its next event in hand; the one with the least key goes first. A key is the time of receipt, or that of an earlier event
  * of the same file when the file's clock went back: files keep their own order. */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -20,6 +23,8 @@ struct lane {
     redan_mevent next;
     int64_t key;
     bool has;
+    int failed;                                          /* of a tape: what comes behind those of `ahead` that are left */
+    redan_error why;
 };
 struct redan_replay {
     struct lane *lanes;
@@ -27,16 +32,22 @@ struct redan_replay {
     double speed;
     int64_t from_ns, to_ns, began_at, began_ns;          /* the caller's clock, and the files', at the first event */
     bool began;
+    int failed;                                          /* the end of it, told again and again */
+    redan_error why;
 };
 
 static redan_feed *feed_of(const struct lane *l) { return l->tape ? l->own : l->reading->feed; }
 
+/* A tape is a file of its own. What may be read once only, a pipe or a device, is not looked into. */
 static bool is_tape(const char *path) {
     char magic[8] = { 0 };
-    struct rdn_source *s = NULL;
-    bool is = rdn_source_open(&s, path, NULL) == 0 && rdn_source_read(s, magic, sizeof magic, NULL) == sizeof magic &&
-              memcmp(magic, "RDNTAPE1", 8) == 0;
-    rdn_source_close(s);
+    struct stat st;
+    if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic && memcmp(magic, "RDNTAPE1", 8) == 0;
+    if (fd >= 0)
+        close(fd);
     return is;
 }
 
@@ -51,17 +62,19 @@ static int declare_known(struct lane *l, redan_error *reterr) {
 }
 
 static int fetch_tape(struct lane *l, redan_error *reterr) {
-    int rc = 0;
-    if (l->at == l->n) {
+    if (l->at == l->n && !l->failed) {
         l->at = 0;
-        rc = redan_tape_next(l->tape, l->ahead, AHEAD, &l->n, reterr);
-        if (rc == 0)
-            rc = declare_known(l, reterr);
+        l->failed = redan_tape_next(l->tape, l->ahead, AHEAD, &l->n, &l->why);
+        int rc = declare_known(l, reterr);
+        if (rc < 0)
+            return rc;
     }
-    l->has = rc == 0 && l->at < l->n;
+    l->has = l->at < l->n;
     if (l->has)
         l->next = l->ahead[l->at++];
-    return rc;
+    else if (l->failed && reterr)
+        *reterr = l->why;
+    return l->has ? 0 : l->failed;
 }
 
 static int fetch_file(struct lane *l, redan_error *reterr) {
@@ -158,7 +171,7 @@ int redan_replay_step(redan_replay *r, int64_t now_ns, redan_replay_event *out, 
     struct lane *l;
     *ret_n = 0;
     *ret_wait_ns = 0;
-    while (*ret_n < cap && (l = first(r)) != NULL) {
+    while (*ret_n < cap && !r->failed && (l = first(r)) != NULL) {
         bool before = l->key < r->from_ns;
         int64_t wait = before ? 0 : wait_for(r, l, now_ns);
         if (wait) {
@@ -170,9 +183,12 @@ int redan_replay_step(redan_replay *r, int64_t now_ns, redan_replay_event *out, 
             redan_feed_apply(feed_of(l), &l->next, 1, &fault);
         if (!before)
             out[(*ret_n)++] = (redan_replay_event){ l->next, (uint32_t)(l - r->lanes), fault, { 0 } };
-        int rc = fetch(l, reterr);
-        if (rc < 0)
-            return rc;
+        r->failed = fetch(l, &r->why);
+    }
+    if (r->failed && !*ret_n) {
+        if (reterr)
+            *reterr = r->why;
+        return r->failed;
     }
     *ret_wait_ns = *ret_n || first(r) ? 0 : -1;
     return 0;

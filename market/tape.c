@@ -4,12 +4,13 @@
  * A record is a redan_mevent; action I is an instrument (struct tape_instrument), Z a fault. An open block is mapped; its count is
  * stored after the records that it counts. Closing a block writes its checksums.
  *
- * Space is allocated before it is mapped: a full disk is an error, not a signal. */
+ * Space is allocated before it is mapped: a full disk is an error, not a signal. The file is locked as long as somebody writes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,7 +60,9 @@ _Static_assert(sizeof(struct tape_instrument) == sizeof(redan_mevent) && offseto
                offsetof(struct tape_instrument, id) == offsetof(redan_mevent, instrument), "an instrument is a record");
 _Static_assert(sizeof(struct block_head) <= BLOCK_HEAD && sizeof(struct file_head) <= HEAD, "heads fit");
 
-struct known { char tick[RDN_TEXT_MAX], lot[RDN_TEXT_MAX], symbol[RDN_SYMBOL_MAX + 1]; uint32_t number; bool is; };
+/* Instruments that a tape has told of, in pages that stay where they are. */
+enum { PAGE = 64, PAGES = 1024 };
+struct known { struct tape_instrument in; char tick[RDN_TEXT_MAX], lot[RDN_TEXT_MAX]; };
 struct redan_tape {
     int fd;
     uint32_t mode, level;
@@ -68,8 +71,10 @@ struct redan_tape {
     uint64_t number, records, boot;                      /* of the block at hand */
     uint32_t at, count;                                  /* reading: records handed out of `count` */
     int64_t synced_ns;
-    struct known *known;
-    uint32_t nknown, next_id;                            /* room; instruments are numbered from 0 */
+    struct known *known[PAGES];
+    uint32_t next_id;                                    /* instruments are numbered from 0 */
+    int failed;                                          /* reading: what went wrong once is told again */
+    redan_error why;
 };
 
 static struct block_head *head_of(const redan_tape *t) { return (struct block_head *)(void *)t->block; }
@@ -126,39 +131,43 @@ static int check_head(const redan_tape *t, redan_error *reterr) {
 
 /* --- instruments --- */
 
-static int learn(redan_tape *t, const redan_mevent *record, redan_error *reterr) {
-    struct tape_instrument in;
-    memcpy(&in, record, sizeof in);
-    if (in.id > t->next_id || in.id >= 65536 || !in.symbol[0] || in.symbol[RDN_SYMBOL_MAX] || in.tick_nano <= 0 || in.lot_nano <= 0)
+static struct known *known(const redan_tape *t, uint32_t id) { return &t->known[id / PAGE][id % PAGE]; }
+
+/* A number means one instrument: it may be told again, not otherwise. */
+static int learn(redan_tape *t, const struct tape_instrument *in, redan_error *reterr) {
+    struct known **page = &t->known[in->id / PAGE % PAGES];
+    if (in->id > t->next_id || in->id >= PAGE * PAGES || !in->symbol[0] || in->symbol[RDN_SYMBOL_MAX] || in->tick_nano <= 0 || in->lot_nano <= 0 ||
+        (in->id < t->next_id && memcmp(in, &known(t, in->id)->in, sizeof *in) != 0))
         return corrupt(t, reterr, "an instrument that cannot be");
-    if (in.id >= t->nknown) {
-        uint32_t n = in.id < 64 ? 64 : in.id * 2 < 65536 ? in.id * 2 : 65536;
-        struct known *more = rdn_realloc(&rdn_libc_mem, t->known, t->nknown * sizeof *more, n * sizeof *more);
-        if (!more)
-            return rdn_fail(reterr, NOMEM, "", "no memory for instruments");
-        memset(more + t->nknown, 0, (n - t->nknown) * sizeof *more);
-        t->known = more;
-        t->nknown = n;
-    }
-    struct known *k = &t->known[in.id];
-    rdn_text_dec(k->tick, in.tick_nano, RDN_DECIMAL_SCALE);
-    rdn_text_dec(k->lot, in.lot_nano, RDN_DECIMAL_SCALE);
-    memcpy(k->symbol, in.symbol, sizeof k->symbol);
-    k->number = in.number;
-    k->is = true;
-    t->next_id += in.id == t->next_id;
+    if (in->id < t->next_id)
+        return 0;
+    if (!*page && !(*page = rdn_zalloc(&rdn_libc_mem, PAGE * sizeof **page)))
+        return rdn_fail(reterr, NOMEM, "", "no memory for instruments");
+    struct known *k = known(t, t->next_id++);
+    k->in = *in;
+    rdn_text_dec(k->tick, in->tick_nano, RDN_DECIMAL_SCALE);
+    rdn_text_dec(k->lot, in->lot_nano, RDN_DECIMAL_SCALE);
     return 0;
 }
 
+static int learn_record(redan_tape *t, const redan_mevent *record, redan_error *reterr) {
+    struct tape_instrument in;
+    memcpy(&in, record, sizeof in);
+    return learn(t, &in, reterr);
+}
+
 int redan_tape_known(const redan_tape *t, uint32_t id, redan_instrument *ret) {
-    if (id >= t->nknown || !t->known[id].is)
+    if (id >= t->next_id)
         return REDAN_E_INVAL;
-    const struct known *k = &t->known[id];
-    *ret = (redan_instrument){ sizeof *ret, k->symbol, k->tick, k->lot, k->number };
+    const struct known *k = known(t, id);
+    *ret = (redan_instrument){ sizeof *ret, k->in.symbol, k->tick, k->lot, k->in.number };
     return 0;
 }
 
 /* --- reading --- */
+
+/* A block that can still grow. One whose closing was interrupted has its sum and is closed, whatever its state says. */
+static bool is_open(const struct block_head *h) { return h->state == OPEN && !h->crc; }
 
 /* What an open block holds: all that it counts, or after the machine stopped what had reached the disk. */
 static uint32_t open_count(const redan_tape *t, const struct block_head *h) {
@@ -167,8 +176,8 @@ static uint32_t open_count(const redan_tape *t, const struct block_head *h) {
 
 static int check_block(const redan_tape *t, bool last, redan_error *reterr, uint32_t *ret_count) {
     const struct block_head *h = head_of(t);
-    struct block_head closing = *h;                      /* a block whose closing was interrupted has its sum and is still open */
-    bool open = h->state == OPEN && !h->crc;
+    struct block_head closing = *h;
+    bool open = is_open(h);
     closing.state = CLOSED;
     uint32_t crc = crc_of(&closing, offsetof(struct block_head, crc)), count = open ? open_count(t, h) : h->count;
     *ret_count = 0;
@@ -209,18 +218,15 @@ static int load(redan_tape *t, bool *ret_last, redan_error *reterr) {
     return check_block(t, *ret_last, reterr, &t->count);
 }
 
-int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
-    *ret_n = 0;
-    if (t->mode != REDAN_TAPE_READ)
-        return rdn_fail(reterr, INVAL, "", "the tape is open for writing");
+static int read_on(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
     while (*ret_n < cap) {
         bool last = true;
-        if (t->at == t->count || !t->block) {            /* an open block may have grown */
-            int rc = load(t, &last, reterr);
-            if (rc < 0)
-                return rc;
-        }
-        if (t->at == t->count && (last || head_of(t)->state != CLOSED))
+        int rc = t->at == t->count ? load(t, &last, reterr) : 0;         /* an open block may have grown */
+        if (rc == 0 && t->at > t->count)
+            rc = corrupt(t, reterr, "it has lost records");
+        if (rc < 0)
+            return rc;
+        if (t->at == t->count && (last || is_open(head_of(t))))
             return 0;
         if (t->at == t->count) {
             t->number++;
@@ -229,7 +235,7 @@ int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *re
         }
         for (; t->at < t->count && *ret_n < cap; t->at++, t->records++) {
             const redan_mevent *e = &records_of(t)[t->at];
-            int rc = e->action == INSTRUMENT ? learn(t, e, reterr) : 0;
+            rc = e->action == INSTRUMENT ? learn_record(t, e, reterr) : 0;
             if (rc < 0)
                 return rc;
             if (e->action != INSTRUMENT)
@@ -237,6 +243,17 @@ int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *re
         }
     }
     return 0;
+}
+
+int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
+    *ret_n = 0;
+    if (t->mode != REDAN_TAPE_READ)
+        return rdn_fail(reterr, INVAL, "", "the tape is open for writing");
+    if (!t->failed)
+        t->failed = read_on(t, out, cap, ret_n, &t->why);
+    if (t->failed && reterr)
+        *reterr = t->why;
+    return t->failed;
 }
 
 /* --- writing --- */
@@ -323,6 +340,9 @@ static int settle(redan_tape *t, redan_error *reterr) {
 int redan_tape_append(redan_tape *t, const redan_mevent *ev, uint32_t n, const uint8_t *faults, redan_error *reterr) {
     if (t->mode != REDAN_TAPE_WRITE)
         return rdn_fail(reterr, INVAL, "", "the tape is open for reading");
+    for (uint32_t i = 0; i < n; i++)
+        if (ev[i].action == INSTRUMENT)
+            return rdn_fail(reterr, INVAL, "", "an event has the action I, which is the tape's own: redan_tape_instrument writes instruments");
     int rc = 0;
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         rc = put(t, &ev[i], reterr);
@@ -342,12 +362,18 @@ int redan_tape_instrument(redan_tape *t, uint32_t id, const redan_instrument *d,
     int rc = rdn_feed_units(d, &in.tick_nano, &in.lot_nano, reterr);
     if (rc < 0)
         return rc;
-    if (id > t->next_id || id >= 65536)
+    if (t->mode != REDAN_TAPE_WRITE)
+        return rdn_fail(reterr, INVAL, "", "the tape is open for reading");
+    if (id > t->next_id || id >= PAGE * PAGES)
         return rdn_fail(reterr, INVAL, "", "instrument %u before %u: they are numbered in order", id, t->next_id);
     strcpy(in.symbol, d->symbol);
+    if (id < t->next_id && memcmp(&in, &known(t, id)->in, sizeof in) != 0)
+        return rdn_fail(reterr, INVAL, "", "instrument %u is %s already, with another tick, lot or number", id, known(t, id)->in.symbol);
+    if (id < t->next_id)
+        return 0;
     memcpy(&record, &in, sizeof record);
-    rc = t->mode == REDAN_TAPE_WRITE ? put(t, &record, reterr) : rdn_fail(reterr, INVAL, "", "the tape is open for reading");
-    return rc < 0 ? rc : learn(t, &record, reterr);
+    rc = put(t, &record, reterr);
+    return rc < 0 ? rc : learn(t, &in, reterr);
 }
 
 /* Goes on with a tape: reads all of it, so that what is damaged is not written behind. */
@@ -360,7 +386,7 @@ static int resume(redan_tape *t, redan_error *reterr) {
     while (rc == 0 && n == cap)
         rc = redan_tape_next(t, skip, cap, &n, reterr);
     rdn_free(&rdn_libc_mem, skip, cap * sizeof *skip);
-    bool open = rc == 0 && head_of(t)->state == OPEN && !head_of(t)->crc, full = rc == 0 && t->count && !open;
+    bool open = rc == 0 && is_open(head_of(t)), full = rc == 0 && t->count && !open;
     uint32_t count = t->count;
     rdn_free(&rdn_libc_mem, t->block, BLOCK);
     t->block = NULL;
@@ -376,6 +402,17 @@ static int resume(redan_tape *t, redan_error *reterr) {
     return rc;
 }
 
+/* Before anything of a tape is read for writing, nobody else writes it. */
+static int open_fd(redan_tape *t, const redan_tape_options *o, redan_error *reterr) {
+    bool writes = o->mode == REDAN_TAPE_WRITE;
+    t->fd = open(o->path, writes ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0644);
+    if (t->fd < 0)
+        return rdn_fail_sys(reterr, "open");
+    if (!writes || flock(t->fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    return errno == EWOULDBLOCK ? rdn_fail(reterr, BUSY, "", "somebody writes this tape") : rdn_fail_sys(reterr, "flock");
+}
+
 int redan_tape_open(redan_tape **ret, const redan_tape_options *o, redan_error *reterr) {
     struct stat st;
     if (o->size != sizeof *o || !o->path || o->mode > REDAN_TAPE_WRITE || o->level > REDAN_TAPE_GROUP)
@@ -389,8 +426,9 @@ int redan_tape_open(redan_tape **ret, const redan_tape_options *o, redan_error *
     }
     *t = (redan_tape){ .fd = -1, .mode = REDAN_TAPE_READ, .level = o->level, .block = block, .boot = boot_id() };
     snprintf(t->path, sizeof t->path, "%s", o->path);
-    t->fd = open(o->path, o->mode == REDAN_TAPE_WRITE ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0644);
-    int rc = t->fd < 0 ? rdn_fail_sys(reterr, "open") : fstat(t->fd, &st) < 0 ? rdn_fail_sys(reterr, "fstat") : 0;
+    int rc = open_fd(t, o, reterr);
+    if (rc == 0 && fstat(t->fd, &st) < 0)
+        rc = rdn_fail_sys(reterr, "fstat");
     if (rc < 0)
         rc = rdn_wrap(reterr, rc, "%.150s", o->path);
     bool fresh = rc == 0 && o->mode == REDAN_TAPE_WRITE && st.st_size == 0;
@@ -417,7 +455,8 @@ void redan_tape_close(redan_tape *t) {
         unmap_block(t);
     if (t->fd >= 0)
         close(t->fd);
-    rdn_free(&rdn_libc_mem, t->known, t->nknown * sizeof t->known[0]);
+    for (uint32_t i = 0; i < PAGES; i++)
+        rdn_free(&rdn_libc_mem, t->known[i], PAGE * sizeof *t->known[i]);
     rdn_free(&rdn_libc_mem, t, sizeof *t);
 }
 

@@ -199,16 +199,20 @@ typedef struct redan_tape_options {
   unsigned char feed[16];                             /* of a new file: whatever tells one feed from another */
 } redan_tape_options;
 #define REDAN_TAPE_OPTIONS_INIT { .size = sizeof(redan_tape_options) }
-/* SYS, NOMEM, INVAL: no tape. CORRUPT with the number of the block (R6020): its checksum differs, or it is cut short. [setup] */
+/* SYS, NOMEM; INVAL: no tape; BUSY: another one writes it; NOSUP: of another version. CORRUPT with the number of the block (R6020): its
+ * checksum differs, or it is cut short. A tape is read while it is written. [setup] */
 REDAN_API int  redan_tape_open(redan_tape **ret, const redan_tape_options *, redan_error *);
 REDAN_API void redan_tape_close(redan_tape *);        /* [setup] */
-/* What the numbers of instruments mean, before their first event; in order from 0. [lane] */
+/* What the numbers of instruments mean, before their first event; in order from 0. Saying the same again does nothing. SYS, NOMEM; INVAL:
+ * out of order, or the number means another one. [lane] */
 REDAN_API int  redan_tape_instrument(redan_tape *, uint32_t id, const redan_instrument *, redan_error *);
 /* n events as they came, and behind each that has a fault in `faults` (NULL: none has) a record Z with that fault in .flags. SYS when
- * the disk is full: what was appended before stays. [lane] */
+ * the disk is full: what was appended before stays. INVAL, and nothing is written: an event with the action I, which is the tape's own for
+ * instruments. [lane] */
 REDAN_API int  redan_tape_append(redan_tape *, const redan_mevent *, uint32_t n, const uint8_t *faults, redan_error *);
 REDAN_API int  redan_tape_sync(redan_tape *, redan_error *);      /* [lane] */
-/* The next events, Z records among them; *ret_n 0: the end so far. CORRUPT: what came before is good. [lane] */
+/* The next events, Z records among them; *ret_n 0: the end so far. CORRUPT, SYS, NOMEM: the *ret_n events before the damage are good, and
+ * every later call says the same. [lane] */
 REDAN_API int  redan_tape_next(redan_tape *, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *);
 /* An instrument met so far; INVAL: none. Its texts are good until close. [lane] */
 REDAN_API int  redan_tape_known(const redan_tape *, uint32_t id, redan_instrument *ret);
@@ -235,7 +239,8 @@ typedef struct redan_replay_event { redan_mevent e; uint32_t file; uint8_t fault
 REDAN_API int  redan_replay_open(redan_replay **ret, const redan_replay_options *, redan_error *);      /* SYS, NOMEM, INVAL, CORRUPT [setup] */
 REDAN_API void redan_replay_close(redan_replay *);    /* [setup] */
 /* The next events, at most cap and none that is due after `now_ns` (any clock of the caller's; the first call is the beginning). With
- * none, *ret_wait_ns is how long it is until the next, -1: none comes. Waits for nothing. [lane] */
+ * none, *ret_wait_ns is how long it is until the next, -1: none comes. Waits for nothing. A file that fails (SYS, CORRUPT, NOMEM) ends it:
+ * everything before is handed out first, and from then on every call says so, with no events. [lane] */
 REDAN_API int  redan_replay_step(redan_replay *, int64_t now_ns, redan_replay_event *out, uint32_t cap, uint32_t *ret_n, int64_t *ret_wait_ns, redan_error *);
 REDAN_API redan_feed *redan_replay_feed(redan_replay *, uint32_t file);       /* NULL: no such file. Borrowed. [lane] */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Replay: files as one stream, the same whatever the speed, the batch and the form of the file; and the golden book of LOBSTER out of it. */
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -105,7 +107,7 @@ static struct seen run(redan_replay *r, uint32_t batch) {
         s.clock += wait > 0 ? wait : 0;
     }
     s.ended_at = s.clock;
-    for (uint32_t k = 0; k < FILES; k++) {               /* the books too */
+    for (uint32_t k = 0; k < FILES && redan_replay_feed(r, k); k++) {      /* the books too */
         redan_book_level l[64];
         uint32_t n = redan_book_levels(redan_replay_feed(r, k), 0, REDAN_BID, l, 64);
         s.hash = rdn_fnv64_more(s.hash, l, n * sizeof l[0]);
@@ -203,6 +205,87 @@ static void lobster(void **state) {
     unlink(tape);
 }
 
+/* A damaged tape gives what is before the damage, and then its error, as often as it is asked; so does one whose damage comes early. */
+static void damaged(void **state) {
+    (void)state;
+    enum { HEAD = 4096, BLOCK = 1 << 20, FULL = 16382 };
+    static const struct { uint32_t first, rest; } rows[] = { { 10, 20 }, { FULL, 300 }, { FULL, 1 } };
+    for each (i, rows) {
+        char tape[] = "/tmp/redan-damaged-XXXXXX";
+        redan_error err;
+        redan_tape_options to = { .size = sizeof to, .path = tape, .mode = REDAN_TAPE_WRITE };
+        redan_tape *t;
+        redan_instrument in = instrument("X", "0.01");
+        int fd = mkstemp(tape);
+        for (unsigned part = 0; part < 2; part++) {      /* a block each */
+            check(redan_tape_open(&t, &to, &err) == 0 && redan_tape_instrument(t, 0, &in, &err) == 0, "%s", err.text);
+            for (uint32_t k = 0; k < (part ? rows[i].rest : rows[i].first - 1); k++) {
+                redan_mevent e = event(0, k + part * rows[i].first);
+                assert_int_equal(redan_tape_append(t, &e, 1, NULL, &err), 0);
+            }
+            redan_tape_close(t);
+        }
+        assert_int_equal(pwrite(fd, "?", 1, HEAD + BLOCK + 128 + 3), 1);
+        close(fd);
+        redan_replay_file f = { .path = tape, .feed = REDAN_FEED_OPTIONS_INIT };
+        redan_replay_options o = { .size = sizeof o, .n = 1, .files = &f };
+        redan_replay *r;
+        redan_replay_event out[64];
+        uint32_t n = 0, got = 0;
+        int64_t wait;
+        check(redan_replay_open(&r, &o, &err) == 0, "row %zu: %s", i, err.text);
+        int rc;
+        while ((rc = redan_replay_step(r, 0, out, 64, &n, &wait, &err)) == 0 && n)
+            got += n;
+        check(rc == REDAN_E_CORRUPT && !n && got == rows[i].first - 1 && strstr(err.text, "block 1"), "row %zu: %u events, %d %s", i, got, rc, err.text);
+        for (unsigned k = 0; k < 3; k++) {
+            redan_error again = { 0 };
+            rc = redan_replay_step(r, 0, out, 64, &n, &wait, &again);
+            check(rc == REDAN_E_CORRUPT && !n && !strcmp(again.text, err.text), "row %zu: asked again: %d %s", i, rc, again.text);
+        }
+        redan_replay_close(r);
+        unlink(tape);
+    }
+}
+
+/* What can be read once only is read once: standard input and a named pipe give every event. */
+static void pipes(void **state) {
+    (void)state;
+    char fifo[64];
+    snprintf(fifo, sizeof fifo, "/tmp/redan-fifo-%d", getpid());
+    const char *const from[] = { "-", "/dev/stdin", fifo };
+    int in = dup(0);
+    for each (i, from) {
+        int p[2], status;
+        assert_true(pipe(p) == 0 && mkfifo(fifo, 0600) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            FILE *out = i == 2 ? fopen(fifo, "w") : fdopen(p[1], "w");
+            for (unsigned k = 0; out && k < EVENTS; k++) {
+                redan_mevent e = event(0, k);
+                fwrite(&e, sizeof e, 1, out);
+            }
+            _exit(!out || fclose(out) != 0);
+        }
+        dup2(p[0], 0);
+        close(p[0]);
+        close(p[1]);
+        redan_instrument x = instrument("X", "0.01");
+        redan_replay_file f = { .path = from[i], .feed = REDAN_FEED_OPTIONS_INIT, .instruments = &x, .n = 1 };
+        redan_replay_options o = { .size = sizeof o, .n = 1, .files = &f };
+        redan_replay *r;
+        redan_error err;
+        f.feed.format = "events";
+        check(redan_replay_open(&r, &o, &err) == 0, "%s: %s", from[i], err.text);
+        struct seen s = run(r, 64);
+        check(s.n == EVENTS, "%s: %lu events", from[i], s.n);
+        assert_true(waitpid(child, &status, 0) == child && status == 0);
+        unlink(fifo);
+        dup2(in, 0);
+    }
+    close(in);
+}
+
 static void refused(void **state) {
     (void)state;
     redan_replay_options o = REDAN_REPLAY_OPTIONS_INIT;
@@ -219,7 +302,7 @@ static void refused(void **state) {
 
 int main(void) {
     make_files();
-    const struct CMUnitTest tests[] = { cmocka_unit_test(deterministic), cmocka_unit_test(part), cmocka_unit_test(lobster), cmocka_unit_test(refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(deterministic), cmocka_unit_test(part), cmocka_unit_test(lobster), cmocka_unit_test(damaged), cmocka_unit_test(pipes), cmocka_unit_test(refused) };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     remove_files();
     return rc;

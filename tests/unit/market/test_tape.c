@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "tests/unit/market/feed_kit.h"
 
-enum { HEAD = 4096, BLOCK = 1 << 20, FULL = 16382, BOOT = 4096 + 72 };
+enum { HEAD = 4096, BLOCK = 1 << 20, FULL = 16382, COUNT = HEAD + 16, STATE = HEAD + 68, BOOT = HEAD + 72 };
 static char path[64];
 
 static redan_tape *open_tape(uint32_t mode, uint32_t level, int want) {
@@ -229,8 +229,128 @@ static void disk_full(void **state) {
     unlink(path);
 }
 
+/* A block whose closing stopped before the last store is a whole one, wherever it stands; the writer goes on behind it. */
+static void closing_stops(void **state) {
+    (void)state;
+    static const uint32_t open = 1;
+    static const uint64_t counts[] = { 5, FULL, FULL + 200 };
+    for each (i, counts) {
+        fresh();
+        redan_tape *t = open_tape(REDAN_TAPE_WRITE, 0, 0);
+        write_some(t, 0, counts[i]);
+        redan_tape_close(t);
+        poke(STATE, &open, sizeof open);
+        check(read_all(0, NULL) == counts[i], "row %zu", i);
+        t = open_tape(REDAN_TAPE_WRITE, 0, 0);
+        write_some(t, counts[i], counts[i] + 3);
+        redan_tape_close(t);
+        check(read_all(0, NULL) == counts[i] + 3, "row %zu: %lu events", i, read_all(0, NULL));
+        unlink(path);
+    }
+}
+
+static void cut(void) { assert_int_equal(truncate(path, HEAD + 500), 0); }
+static void lose_records(void) { poke(COUNT, &(uint32_t){ 7 }, 4); }
+static void wrong_magic(void) { flip(HEAD); }
+
+/* A tape that goes bad while it is read says so, and says the same again. */
+static void error_stays(void **state) {
+    (void)state;
+    static const struct { void (*damage)(void); const char *says; } rows[] = {
+        { cut, "it is cut short" }, { lose_records, "it has lost records" }, { wrong_magic, "no block begins here" },
+    };
+    for each (i, rows) {
+        redan_mevent ev[100];
+        redan_error err, again = { 0 };
+        uint32_t n;
+        int status;
+        fresh();
+        if (fork() == 0) {                               /* leaves an open block */
+            write_some(open_tape(REDAN_TAPE_WRITE, 0, 0), 0, 50);
+            _exit(0);
+        }
+        assert_true(wait(&status) > 0 && status == 0);
+        redan_tape *t = open_tape(REDAN_TAPE_READ, 0, 0);
+        check(redan_tape_next(t, ev, 100, &n, &err) == 0 && n == 50, "%u events", n);
+        rows[i].damage();
+        alarm(10);
+        check(redan_tape_next(t, ev, 100, &n, &err) == REDAN_E_CORRUPT && !n && strstr(err.text, rows[i].says), "row %zu: %s", i, err.text);
+        check(redan_tape_next(t, ev, 100, &n, &again) == REDAN_E_CORRUPT && !n && !strcmp(err.text, again.text), "row %zu: %s", i, again.text);
+        alarm(0);
+        redan_tape_close(t);
+        unlink(path);
+    }
+}
+
+/* Texts of an instrument stay where they are until the tape is closed, however many follow it; and a number means one instrument. */
+static void texts_stay(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    redan_instrument in = REDAN_INSTRUMENT_INIT, first, got;
+    redan_error err;
+    redan_mevent ev[16];
+    uint32_t n;
+    char symbol[16];
+    fresh();
+    redan_tape *t = open_tape(REDAN_TAPE_WRITE, 0, 0);
+    in.symbol = symbol;
+    in.tick = "0.01";
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(symbol, sizeof symbol, "S%u", i);
+        check(redan_tape_instrument(t, i, &in, &err) == 0, "%s", err.text);
+        if (i == 0)
+            assert_int_equal(redan_tape_known(t, 0, &first), 0);
+    }
+    check(redan_tape_known(t, 0, &got) == 0 && got.symbol == first.symbol && !strcmp(first.symbol, "S0") && !strcmp(first.tick, "0.010000000"), "%s", first.symbol);
+    strcpy(symbol, "S7");
+    check(redan_tape_instrument(t, 7, &in, &err) == 0 && redan_tape_records(t) == MANY, "the same again: %lu records", redan_tape_records(t));
+    in.tick = "0.25";
+    check(redan_tape_instrument(t, 7, &in, &err) == REDAN_E_INVAL && strstr(err.text, "instrument 7"), "another one: %s", err.text);
+    redan_tape_close(t);
+    t = open_tape(REDAN_TAPE_READ, 0, 0);
+    check(redan_tape_next(t, ev, 16, &n, &err) == 0 && !n && redan_tape_known(t, MANY - 1, &got) == 0 && !strcmp(got.symbol, "S2999"), "%s", got.symbol);
+    redan_tape_close(t);
+    unlink(path);
+}
+
+/* Records that the tape keeps for itself cannot be appended; nothing of such a call is written. */
+static void own_letter(void **state) {
+    (void)state;
+    redan_error err;
+    redan_mevent ev[2] = { event(0), event(1) };
+    fresh();
+    redan_tape *t = open_tape(REDAN_TAPE_WRITE, 0, 0);
+    ev[1].action = 'I';
+    check(redan_tape_append(t, ev, 2, NULL, &err) == REDAN_E_INVAL && strstr(err.text, "redan_tape_instrument") && !redan_tape_records(t), "%s", err.text);
+    write_some(t, 0, 5);
+    redan_tape_close(t);
+    assert_int_equal(read_all(0, NULL), 5);
+    unlink(path);
+}
+
+/* One writer at a time, of this process or another; any number of readers. */
+static void one_writer(void **state) {
+    (void)state;
+    int status;
+    fresh();
+    redan_tape *t = open_tape(REDAN_TAPE_WRITE, 0, 0);
+    write_some(t, 0, 5);
+    open_tape(REDAN_TAPE_WRITE, 0, REDAN_E_BUSY);
+    if (fork() == 0) {
+        open_tape(REDAN_TAPE_WRITE, 0, REDAN_E_BUSY);
+        _exit(read_all(0, NULL) != 5);
+    }
+    assert_true(wait(&status) > 0 && status == 0);
+    write_some(t, 5, 9);
+    redan_tape_close(t);
+    redan_tape_close(open_tape(REDAN_TAPE_WRITE, 0, 0));
+    assert_int_equal(read_all(0, NULL), 9);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(goes_on), cmocka_unit_test(process_dies), cmocka_unit_test(machine_stops), cmocka_unit_test(damage),
-                                        cmocka_unit_test(other_records), cmocka_unit_test(disk_full) };
+                                        cmocka_unit_test(other_records), cmocka_unit_test(disk_full), cmocka_unit_test(closing_stops), cmocka_unit_test(error_stays),
+                                        cmocka_unit_test(texts_stay), cmocka_unit_test(own_letter), cmocka_unit_test(one_writer) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
