@@ -155,12 +155,13 @@ class Chunk:
         column = self._chunk[name]
         units = np.array([i[at] for i in self._market.instruments()] or [1], np.int64)
         raw = np.asarray(column)
+        most = max(abs(int(raw.max())), abs(int(raw.min()))) * int(units.max()) if len(raw) else 0
+        unit = units[np.minimum(np.asarray(self._chunk["instrument"]), len(units) - 1)] if units.min() != units.max() else units[0]
         out: npt.NDArray[np.float64]
-        if units.min() == units.max():
-            out = raw * units[0] / 1e9
+        if most < 2**63:
+            out = raw * unit / 1e9
         else:
-            which = np.asarray(self._chunk["instrument"])
-            out = raw * units[np.minimum(which, len(units) - 1)] / 1e9
+            out = (raw.astype(np.longdouble) * unit / 1e9).astype(np.float64)
         if column.absent():
             out[~self.valid(name)] = np.nan
         return out

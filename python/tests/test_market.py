@@ -147,6 +147,18 @@ def test_refusals(small, tmp_path):
     assert e.value.name == "CORRUPT" and rows > 0
 
 
+@pytest.mark.parametrize("px", [1, -3, 2**33, 2**40 + 1, 2**59, -2**59 - 64, 2**60])
+def test_prices_of_any_size(tmp_path, px):
+    """A price of so many ticks, and a quantity of so many lots, whatever 64 bits hold of their billionths."""
+    e = np.zeros(1, market.EVENT)
+    e["action"], e["side"], e["px"], e["qty"] = b"T", 1, px, abs(px)
+    (tmp_path / "X.events").write_bytes(e.tobytes())
+    for tick, instruments in (("1", None), ("0.01", None), ("1", [market.Instrument("X", "1"), market.Instrument("Y", "0.5")])):
+        c = market.open(tmp_path / "X.events", instruments=instruments or [market.Instrument("X", tick)]).columns("trades").one()
+        units = {"1": 1, "0.01": 100}[tick]
+        assert c.price("px")[0] == px / units and c.quantity("qty")[0] == abs(px), (tick, instruments)
+
+
 def test_own_events():
     book = market.books([market.Instrument("A", "0.01"), market.Instrument("B", "0.05")])
     e = np.zeros(3, market.EVENT)
