@@ -244,6 +244,28 @@ REDAN_API void redan_replay_close(redan_replay *);    /* [setup] */
 REDAN_API int  redan_replay_step(redan_replay *, int64_t now_ns, redan_replay_event *out, uint32_t cap, uint32_t *ret_n, int64_t *ret_wait_ns, redan_error *);
 REDAN_API redan_feed *redan_replay_feed(redan_replay *, uint32_t file);       /* NULL: no such file. Borrowed. [lane] */
 
+/* --- books in rules ---
+ * Rules read order books as host tables (redan.h), which this fills on one lane: a row a symbol, as of the last publication. Each table and
+ * each column is optional, and columns stand in any order:
+ *
+ *   table book by symbol: sym { bid: dec(4) bid_qty: int ask: dec(4) ask_qty: int spread: dec(4) mid: dec(5)
+ *                               at: time valid: bool crossed: bool depth: bool } from host
+ *   table bid by symbol: sym { px: dec(4) qty: int } from host           and ask alike
+ *
+ * A row is there as long as all its columns have a value: prices and sizes have none while the book is not VALID or lacks that side, so that rules
+ * which read them are undefined then. `at` is the time of receipt of the last change; depth: there is more than best prices. Decimals may have any
+ * number of digits that loses nothing, sizes may be dec or int. Of several feeds with the same symbol, the book that changed last counts. A book that never
+ * had a price (orders, reports, trades) has no row. Memory is reserved at open: 12 bytes an instrument that a feed may have. */
+typedef struct redan_book_rows redan_book_rows;
+/* At most 64 feeds, which must outlive it and are applied on the lane's thread. LAYOUT (R8240): a table of the active rules with other keys or columns. [lane] */
+REDAN_API int  redan_book_rows_open(redan_book_rows **ret, redan_lane *, redan_feed *const *feeds, uint32_t n, redan_error *);
+REDAN_API void redan_book_rows_close(redan_book_rows *);
+/* After redan_feed_apply or redan_replay_step: each book that these events changed, once. n 0: each book of the feed that changed. An event
+ * BY_ORDER costs a look at every book. After a change of rules the next call publishes all books of all feeds: call it, with n 0, before the next
+ * redan_eval. Tells the first failure and goes on; a row that failed is not there. LAYOUT (R8241): a price step or lot with more digits than
+ * the column has. FULL: no room for one more row, or symbol. [lane] an instrument's first publication takes a lock */
+REDAN_API int  redan_book_rows_publish(redan_book_rows *, uint32_t feed, const redan_mevent *, uint32_t n, redan_error *);
+
 #ifdef __cplusplus
 }
 #endif
