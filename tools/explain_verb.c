@@ -80,14 +80,16 @@ static void take_line(struct job *j) {
 }
 
 static int run_stream(struct job *j, const char *events) {
-    if (!feed_open(&j->feed, &j->args, events, j->eng->syms) || !feed_rules(&j->feed, j->rs->ir))
+    if (!feed_open(&j->feed, &j->args, events, j->eng->syms) || !feed_rules(&j->feed, j->rs->ir) ||
+        !feed_lanes(&j->feed, j->stream.lanes, j->stream.nlanes))
         return EXIT_USAGE;
-    while (feed_fetch(&j->feed)) {
+    while (feed_fetch(&j->feed) && feed_show(&j->feed)) {
         take_line(j);
         if (j->out.n > 1 << 16)
             out_buf(stdout, &j->out);
     }
     out_buf(stdout, &j->out);
+    feed_tell_skipped(&j->feed);
     return j->feed.failed ? EXIT_USAGE : j->bad ? EXIT_FINDINGS : EXIT_GOOD;
 }
 
@@ -115,8 +117,7 @@ static void finish(struct job *j) {
     free(j->cover);
 }
 
-static const struct opt opts[] = { { "--at", OPT_VALUE, "" }, { "--backend", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" }, { "--map", OPT_VALUE, "" },
-                                   { NULL, OPT_FLAG, NULL } };
+static const struct opt opts[] = { { "--at", OPT_VALUE, "" }, { "--backend", OPT_VALUE, "" }, FEED_OPTIONS, { NULL, OPT_FLAG, NULL } };
 
 int cmd_explain(int argc, char **argv) {
     static struct job j;
@@ -157,14 +158,14 @@ int cmd_cover(int argc, char **argv) {
     redan_error err = { 0 };
     if (rc == EXIT_GOOD && !(j.cover = calloc(j.rs->ir->nrules + 1, sizeof *j.cover)))
         rc = EXIT_FINDINGS;
-    if (rc == EXIT_GOOD && j.args.nwords == 1) {
+    if (rc == EXIT_GOOD && j.args.nwords == 1 && !args_value(&j.args, "--feed")) {
         struct rdn_test_sink sink = { .cover = j.cover };
         int failed = rdn_tests_run(j.eng, j.rs, 0, &sink, &err);
         if (failed < 0)
             print_error(&err);
         rc = failed ? EXIT_FINDINGS : EXIT_GOOD;
     } else if (rc == EXIT_GOOD) {
-        rc = stream_open(&j.stream, j.eng, 1) ? run_stream(&j, j.args.words[1]) : EXIT_FINDINGS;
+        rc = stream_open(&j.stream, j.eng, 1) ? run_stream(&j, j.args.nwords > 1 ? j.args.words[1] : NULL) : EXIT_FINDINGS;
     }
     if (j.cover)
         print_cover(&j);

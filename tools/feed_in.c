@@ -70,8 +70,19 @@ void feed_close(struct feed *d) {
     *d = (struct feed){ 0 };
 }
 
+bool feed_lanes(struct feed *d, redan_lane *const *lanes, uint32_t n) { return !d->market || market_to_rules(d->market, lanes, n); }
+
+bool feed_show(struct feed *d) {
+    if (d->books && !market_show(d->market))
+        d->failed = true;
+    return !d->failed;
+}
+
 bool feed_rules(struct feed *d, const struct rdn_ir *ir) {
     d->ir = ir;
+    d->books = false;
+    for (uint32_t i = 0; d->market && i < ir->ntables; i++)
+        d->books |= ir->tables[i].host;
     rdn_line_rules(d->json, ir);
     return !d->map || csv_map_rules(d->map, ir, d->syms);
 }
@@ -99,6 +110,11 @@ bool feed_fetch(struct feed *d) {
     d->len = (size_t)n - (d->line[n - 1] == '\n');
     d->lines++;
     return true;
+}
+
+void feed_tell_skipped(const struct feed *d) {
+    if (d->skipped)
+        fprintf(stderr, "%llu %s without an entry in the map were skipped\n", (unsigned long long)d->skipped, d->market ? "market events" : "rows");
 }
 
 void feed_read(struct feed *d, struct rdn_line *ret) {

@@ -7,6 +7,10 @@
 #include "host/line.h"
 #include "tools/market_in.h"
 
+/* What every verb that judges a stream knows; `run` alone has a --speed. */
+#define FEED_OPTIONS \
+    { "--format", OPT_VALUE, "" }, { "--map", OPT_VALUE, "" }, { "--feed", OPT_VALUE, "" }, MARKET_OPTIONS, { "--from", OPT_VALUE, "" }, { "--to", OPT_VALUE, "" }
+
 struct feed {
     FILE *f;
     const char *name;
@@ -16,6 +20,7 @@ struct feed {
     uint64_t skipped;                                    /* rows the map has no entry for */
     struct rdn_line_reader *json;
     struct market_in *market;                            /* --feed: `line` is an event of it as a row */
+    bool books;                                          /* and the rules read host tables, which its books may fill */
     struct csv_map *map;                                 /* NULL: JSON lines */
     const struct rdn_ir *ir;
     struct rdn_syms *syms;
@@ -27,9 +32,14 @@ bool feed_is_file(const struct feed *);                  /* all of it is there a
 bool feed_has_more(const struct feed *);                 /* the descriptor can be read at once: more lines, or the end */
 /* What names mean from now on. False after a message: the map does not fit the rules. */
 bool feed_rules(struct feed *, const struct rdn_ir *);
+/* The books of --feed become rows of the lanes' host tables. False after a message: the tables are not those of books. */
+bool feed_lanes(struct feed *, redan_lane *const *lanes, uint32_t n);
+/* Brings those rows up to the line at hand: after feed_fetch, once everything before is judged. False after a message, with .failed. */
+bool feed_show(struct feed *);
 /* True unless at the end: fetches the next line, so that a swap can act before it is read. */
 bool feed_fetch(struct feed *);
 void feed_read(struct feed *, struct rdn_line *ret);
+void feed_tell_skipped(const struct feed *);             /* on standard error, at the end */
 
 /* csv_map.c */
 /* The map of --map FILE (YAML). header: the names of the columns, of rows that have no header line; or NULL. */

@@ -14,8 +14,9 @@ const char market_columns[] = "ts,ts_event,file,symbol,action,side,px,qty,order_
 struct market_in {
     redan_replay *replay;
     redan_replay_event e;
-    const char *const *files;
-    bool failed;
+    const char *const *files; uint32_t n;
+    redan_book_rows *rows[RDN_LANES_MAX]; uint32_t nrows;
+    bool shown, failed;                                  /* shown: the books as they were before the first event */
 };
 
 /* --- options --- */
@@ -46,6 +47,16 @@ static bool read_date(const struct args *a, int64_t *ret) {
     return true;
 }
 
+/* Levels a book has room for: a full one is not valid, and the books of a crypto exchange are deep. */
+static bool read_room(const struct args *a, redan_feed_options *ret) {
+    uint64_t window = 0, far = 0;
+    if (!args_count(a, "--window", 256, &window) || !args_count(a, "--far", 1, &far))
+        return false;
+    ret->window = window <= UINT32_MAX ? (uint32_t)window : UINT32_MAX;
+    ret->far = far <= UINT32_MAX ? (uint32_t)far : UINT32_MAX;
+    return true;
+}
+
 static void print_why(const struct args *a, const redan_error *err) {
     if (strcmp(err->id, "R8230") == 0 || strstr(err->text, "tick"))
         usage("%s: %s; the size of a price step is given as --tick 0.01", a->verb, err->text);
@@ -66,7 +77,7 @@ struct market_in *market_open(const struct args *a, const char *format, const ch
     feed.format = format;
     feed.max_orders = 1 << 22;
     feed.max_instruments = 8192;
-    if (!m || n > 64 || !read_speed(a, &o.speed) || !read_date(a, &feed.date_ns) || !read_when(a, "--from", &o.from_ns) || !read_when(a, "--to", &o.to_ns)) {
+    if (!m || n > 64 || !read_speed(a, &o.speed) || !read_date(a, &feed.date_ns) || !read_room(a, &feed) || !read_when(a, "--from", &o.from_ns) || !read_when(a, "--to", &o.to_ns)) {
         if (n > 64)
             usage("at most 64 files");
         free(m);
@@ -77,6 +88,7 @@ struct market_in *market_open(const struct args *a, const char *format, const ch
     o.files = f;
     o.n = n;
     m->files = files;
+    m->n = n;
     if (redan_replay_open(&m->replay, &o, &err) < 0) {
         print_why(a, &err);
         free(m);
@@ -86,8 +98,11 @@ struct market_in *market_open(const struct args *a, const char *format, const ch
 }
 
 void market_close(struct market_in *m) {
-    if (m)
-        redan_replay_close(m->replay);
+    if (!m)
+        return;
+    for (uint32_t i = 0; i < m->nrows; i++)
+        redan_book_rows_close(m->rows[i]);
+    redan_replay_close(m->replay);
     free(m);
 }
 
@@ -114,6 +129,35 @@ const redan_replay_event *market_next(struct market_in *m) {
 
 bool market_failed(const struct market_in *m) { return m->failed; }
 const redan_feed *market_feed(struct market_in *m, uint32_t file) { return redan_replay_feed(m->replay, file); }
+
+/* --- books in rules --- */
+
+bool market_to_rules(struct market_in *m, redan_lane *const *lanes, uint32_t n) {
+    redan_feed *feeds[64];
+    redan_error err = { 0 };
+    for (uint32_t i = 0; i < m->n; i++)
+        feeds[i] = redan_replay_feed(m->replay, i);
+    for (; m->nrows < n; m->nrows++)
+        if (redan_book_rows_open(&m->rows[m->nrows], lanes[m->nrows], feeds, m->n, &err) < 0) {
+            print_error(&err);
+            return false;
+        }
+    return true;
+}
+
+bool market_show(struct market_in *m) {
+    redan_error err = { 0 };
+    bool good = true;
+    for (uint32_t i = 0; good && i < m->nrows; i++) {
+        for (uint32_t f = 0; good && !m->shown && f < m->n; f++)       /* events before --from were not handed out */
+            good = redan_book_rows_publish(m->rows[i], f, NULL, 0, &err) == 0;
+        good = good && redan_book_rows_publish(m->rows[i], m->e.file, &m->e.e, 1, &err) == 0;
+    }
+    m->shown = true;
+    if (!good)
+        print_error(&err);
+    return good;
+}
 
 /* --- rows --- */
 

@@ -8,7 +8,8 @@
 
 /* What every verb that reads market data knows. */
 #define MARKET_OPTIONS \
-    { "--tick", OPT_VALUE, "" }, { "--lot", OPT_VALUE, "" }, { "--symbol", OPT_VALUE, "" }, { "--date", OPT_VALUE, "" }, { "--seed", OPT_VALUE, "" }
+    { "--tick", OPT_VALUE, "" }, { "--lot", OPT_VALUE, "" }, { "--symbol", OPT_VALUE, "" }, { "--date", OPT_VALUE, "" }, { "--seed", OPT_VALUE, "" }, \
+    { "--window", OPT_VALUE, "" }, { "--far", OPT_VALUE, "" }
 
 struct market_in;
 extern const char market_columns[];
@@ -18,6 +19,10 @@ void market_close(struct market_in *);                   /* takes NULL */
 /* The next event, waited for when --speed says so; books are as of it. NULL: the end, or an error that was printed. */
 const redan_replay_event *market_next(struct market_in *);
 bool market_failed(const struct market_in *);
+/* Rules read the books of the files as host tables: on each of the lanes, whose rules are active. False after a message. */
+bool market_to_rules(struct market_in *, redan_lane *const *lanes, uint32_t n);
+/* The books as of the event at hand, for what is judged next. False after a message. */
+bool market_show(struct market_in *);
 const redan_feed *market_feed(struct market_in *, uint32_t file);
 /* The event as a row, without LF; bytes. `cap` of MARKET_ROW is always enough. */
 enum { MARKET_ROW = 16384 };

@@ -12,5 +12,7 @@ struct market_in *market_open(const struct args *a, const char *format, const ch
 void market_close(struct market_in *m) { (void)m; }
 const redan_replay_event *market_next(struct market_in *m) { (void)m; return NULL; }
 bool market_failed(const struct market_in *m) { (void)m; return true; }
+bool market_to_rules(struct market_in *m, redan_lane *const *lanes, uint32_t n) { (void)m, (void)lanes, (void)n; return false; }
+bool market_show(struct market_in *m) { (void)m; return false; }
 size_t market_row(struct market_in *m, const redan_replay_event *e, char out[MARKET_ROW]) { (void)m, (void)e, (void)out; return 0; }
 int cmd_feed(int argc, char **argv) { (void)argc, (void)argv; return no_market(); }

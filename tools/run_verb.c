@@ -242,7 +242,8 @@ static int set_up(struct run *r) {
     for (int i = 0; i < r->args.ngiven; i++)
         if (strcmp(r->args.given[i].name, "--param") == 0 && !set_param(r, r->args.given[i].value))
             return EXIT_USAGE;
-    if (!feed_open(&r->feed, &r->args, r->args.nwords > 1 ? r->args.words[1] : NULL, r->eng->syms) || !feed_rules(&r->feed, r->rs->ir))
+    if (!feed_open(&r->feed, &r->args, r->args.nwords > 1 ? r->args.words[1] : NULL, r->eng->syms) || !feed_rules(&r->feed, r->rs->ir) ||
+        !feed_lanes(&r->feed, r->stream.lanes, r->stream.nlanes))
         return EXIT_USAGE;
     return EXIT_GOOD;
 }
@@ -331,6 +332,10 @@ static int run_stream(struct run *r) {
     while (feed_fetch(&r->feed)) {
         if (!swap_before(r, r->feed.lines))
             return EXIT_FINDINGS;
+        if (r->feed.books)
+            catch_up(r);                                 /* what waits is judged on the books as they were */
+        if (!feed_show(&r->feed))
+            break;
         take_line(r);
         answer_now(r);
         if (r->feed.lines % 4096 == 0) {
@@ -346,8 +351,7 @@ static int run_stream(struct run *r) {
         end_line(r);
     }
     out_buf(stdout, &r->out);
-    if (r->feed.skipped)
-        fprintf(stderr, "%llu %s without an entry in the map were skipped\n", (unsigned long long)r->feed.skipped, r->feed.market ? "market events" : "rows");
+    feed_tell_skipped(&r->feed);
     return r->feed.failed ? EXIT_USAGE : r->bad ? EXIT_FINDINGS : EXIT_GOOD;
 }
 
@@ -355,10 +359,7 @@ int cmd_run(int argc, char **argv) {
     static const struct opt opts[] = {
         { "--full", OPT_FLAG, "" }, { "--state", OPT_FLAG, "" }, { "--quiet", OPT_FLAG, "" }, { "--swap", OPT_VALUE, "" }, { "--lanes", OPT_VALUE, "" },
         { "--backend", OPT_VALUE, "" }, { "--param", OPT_VALUE, "" }, { "--plugin", OPT_VALUE, "" }, { "--preload", OPT_VALUE, "" }, { "--record", OPT_VALUE, "" }, { "--group", OPT_VALUE, "" },
-        { "--native-threads", OPT_VALUE, "" }, { "--format", OPT_VALUE, "" },
-        { "--feed", OPT_VALUE, "" }, MARKET_OPTIONS, { "--speed", OPT_VALUE, "" }, { "--from", OPT_VALUE, "" },
-        { "--to", OPT_VALUE, "" },
-        { "--map", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
+        { "--native-threads", OPT_VALUE, "" }, FEED_OPTIONS, { "--speed", OPT_VALUE, "" }, { NULL, OPT_FLAG, NULL } };
     static struct run r;
     if (!args_read(&r.args, "run", argc, argv, opts) || !args_words(&r.args, 1, 2))
         return EXIT_USAGE;
