@@ -254,8 +254,8 @@ REDAN_API redan_feed *redan_replay_feed(redan_replay *, uint32_t file);       /*
  *
  * A row is there as long as all its columns have a value: prices and sizes have none while the book is not VALID or lacks that side, so that rules
  * which read them are undefined then. `at` is the time of receipt of the last change; depth: there is more than best prices. Decimals may have any
- * number of digits that loses nothing, sizes may be dec or int. Of several feeds with the same symbol, the book that changed last counts. A book that never
- * had a price (orders, reports, trades) has no row. Memory is reserved at open: 12 bytes an instrument that a feed may have. */
+ * number of digits that loses nothing, sizes may be dec or int. Of several feeds with the same symbol, the book that changed last counts. A
+ * book that never had a price (orders, reports, trades) has no row. Memory is reserved at open: 12 bytes an instrument that a feed may have. */
 typedef struct redan_book_rows redan_book_rows;
 /* At most 64 feeds, which must outlive it and are applied on the lane's thread. LAYOUT (R8240): a table of the active rules with other keys or columns. [lane] */
 REDAN_API int  redan_book_rows_open(redan_book_rows **ret, redan_lane *, redan_feed *const *feeds, uint32_t n, redan_error *);

@@ -46,6 +46,7 @@ def page(python, text):
     behind = {i: found[i + 1].text for i in range(len(found) - 1) if found[i + 1].lang == 'text' and not found[i + 1].notes}
     with tempfile.TemporaryDirectory() as d:
         where = pathlib.Path(d)
+        (where / 'examples').symlink_to(interpreters.ROOT / 'examples')
         for b in found:
             if 'file' in b.notes:
                 (where / b.notes['file']).write_text(b.text)

@@ -12,8 +12,8 @@ import sys
 
 import interpreters
 
-GROUPS = {'libraries': ('test_market.py', ('pyarrow', 'polars', 'pandas', 'duckdb', 'nanoarrow')),
-          'frameworks': ('test_frameworks.py', ('hftbacktest==2.4.*', 'backtrader', 'nautilus_trader==1.221.*', 'pandas', 'pyarrow'))}
+GROUPS = {'libraries': (('test_market.py',), ('pyarrow', 'polars', 'pandas', 'duckdb', 'nanoarrow')),
+          'frameworks': (('test_frameworks.py', 'test_backtest.py'), ('hftbacktest==2.4.*', 'backtrader', 'nautilus_trader==1.221.*', 'pandas', 'pyarrow'))}
 
 
 def environment(home, python, packages):
@@ -34,7 +34,7 @@ def environment(home, python, packages):
 
 def main():
     build, group, more = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
-    file, packages = GROUPS[group]
+    files, packages = GROUPS[group]
     python = interpreters.find('3.11')
     if not python:
         interpreters.skip('no Python 3.11')
@@ -42,8 +42,9 @@ def main():
     if not inside:
         interpreters.skip(lacking[0])
     print(*(f'skipped: {x}' for x in lacking if x), sep='\n')
-    env = {**os.environ, 'PYTHONPATH': f'{build / "python"}:{interpreters.ROOT / "python"}', 'PYTHONDONTWRITEBYTECODE': '1'}
-    r = subprocess.run([inside, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-rs', '--tb=short', *more, pathlib.Path(__file__).parent / file],
+    env = {**os.environ, 'PYTHONPATH': f'{build / "python"}:{interpreters.ROOT / "python"}', 'PYTHONDONTWRITEBYTECODE': '1', 'PATH': f'{build}:{os.environ["PATH"]}',
+           'PKG_CONFIG_PATH': str(build / 'meson-uninstalled'), 'LD_LIBRARY_PATH': str(build / 'host')}
+    r = subprocess.run([inside, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-rs', '--tb=short', *more, *(pathlib.Path(__file__).parent / f for f in files)],
                        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     print(r.stdout)
     counts = {k: int(n) for n, k in re.findall(r'(\d+) (passed|failed|error)', r.stdout.splitlines()[-1] if r.stdout.strip() else '')}
