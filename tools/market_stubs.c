@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * market_stubs.c: the tool of a build without market data. */
 #include "tools/market_in.h"
+#include "tools/riskpack.h"
 
 const char market_columns[] = "";
 static int no_market(void) { return usage("R9013 this build has no market data"); }
@@ -16,3 +17,6 @@ bool market_to_rules(struct market_in *m, redan_lane *const *lanes, uint32_t n) 
 bool market_show(struct market_in *m) { (void)m; return false; }
 size_t market_row(struct market_in *m, const redan_replay_event *e, char out[MARKET_ROW]) { (void)m, (void)e, (void)out; return 0; }
 int cmd_feed(int argc, char **argv) { (void)argc, (void)argv; return no_market(); }
+const bool rp_fix_there = false;
+bool rp_fix_event(struct rp_fix *f, struct rdn_syms *syms, struct rdn_ledger_in *e) { return (void)f, (void)syms, (void)e, false; }
+void rp_fix_answer(struct rp_fix *f, const struct rdn_fix_answer *a, struct rdn_buf *ret) { (void)f, (void)a, (void)ret; }

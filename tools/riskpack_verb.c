@@ -22,7 +22,8 @@ struct pack {
     struct copy copies[COPIES]; uint32_t ncopies;
     struct group groups[GROUPS]; uint32_t ngroups;
     uint32_t right, wrong, other, none, lengths;
-    bool quiet, first, swap, restart;
+    bool quiet, first, swap, restart, fix;
+    struct rp_fix said;                                   /* --with fix: orders and executions as messages */
 };
 /* A row at work. */
 struct trial {
@@ -32,6 +33,7 @@ struct trial {
     redan_lane *lane;
     struct rdn_ledger_host *host;
     bool mute;                                            /* what follows was judged before */
+    bool said;                                            /* the order in hand came as a message */
     uint32_t ncommands;
     struct rdn_buf commands, diff, a, b;
 };
@@ -213,15 +215,17 @@ static void compare_set(struct trial *t, const struct rdn_json *order, const str
     differs(t, order, what, &t->a, &t->b);
 }
 
-static void put_answer(struct rdn_buf *b, redan_lane *lane, bool replace, const redan_verdict *v) {
+static void put_answer(struct trial *t, struct rdn_buf *b, bool replace, const redan_verdict *v) {
     const char *names[256];
     struct rdn_fix_answer f;
     uint32_t n = 0;
     for (; n < v->ncodes && n < 256; n++)
-        names[n] = redan_code_name(lane, v->codes[n]);
+        names[n] = redan_code_name(t->lane, v->codes[n]);
     b->n = 0;
     if (v->verdict != REDAN_REJECT || !rdn_risk_answer(names, n, replace, &f))
         rdn_buf_puts(b, "null");
+    else if (t->said)
+        rp_fix_answer(&t->p->said, &f, b);
     else if (replace)
         rdn_buf_printf(b, "{\"102\":%u,\"102_fix44\":%u,\"35\":\"9\",\"434\":\"2\",\"58\":\"%s\"}", f.reason, f.reason44, f.code);
     else
@@ -243,7 +247,7 @@ static void compare(struct trial *t, const struct rdn_json *order, const struct 
     if (fix) {
         t->a.n = 0;
         rp_canon(&t->a, t->row.json, fix);
-        put_answer(&t->b, t->lane, e->order == RDN_LO_REPLACE, v);
+        put_answer(t, &t->b, e->order == RDN_LO_REPLACE, v);
         differs(t, order, "fix", &t->a, &t->b);
     }
 }
@@ -273,6 +277,7 @@ static bool take_event(struct trial *t, const struct rdn_json *j) {
     redan_verdict v;
     if (!rp_event(&t->row, j, &e))
         return false;
+    t->said = t->p->fix && rp_fix_event(&t->p->said, t->row.syms, &e);
     int rc = rdn_ledger_host_event(t->host, &e, &v);
     if (e.kind != RDN_LK_ORDER || t->mute)
         return true;
@@ -416,6 +421,8 @@ static int judge_file(struct pack *p, char *text, size_t len) {
     for (uint32_t i = 0; i < p->ngroups; i++)
         printf("%s%s %u/%u", i ? " " : "", p->groups[i].name, p->groups[i].right, p->groups[i].right + p->groups[i].wrong);
     printf("%s%u right, %u wrong, %u not expressible\n", p->ngroups ? "\n" : "", p->right, p->wrong, p->none);
+    if (p->fix)
+        printf("%llu orders and executions went through FIX 4.4, %llu it cannot say\n", (unsigned long long)p->said.said, (unsigned long long)p->said.unsaid);
     if (p->lengths)
         printf("%u rows ran with another window length in the text of the pack: lengths are literals\n", p->lengths);
     return p->wrong || p->none ? EXIT_FINDINGS : EXIT_GOOD;
@@ -449,8 +456,11 @@ int cmd_riskpack(int argc, char **argv) {
     p.first = args_flag(&p.args, "--first");
     p.swap = with && strcmp(with, "swap") == 0;
     p.restart = with && strcmp(with, "restart") == 0;
-    if (with && !p.swap && !p.restart)
-        return usage("riskpack: --with %.40s: swap or restart expected", with);
+    p.fix = with && strcmp(with, "fix") == 0;
+    if (with && !p.swap && !p.restart && !p.fix)
+        return usage("riskpack: --with %.40s: swap, restart or fix expected", with);
+    if (p.fix && !rp_fix_there)
+        return usage("R9013 this build has no market data");
     p.text = (char *)(uintptr_t)pretrade35_text;
     p.len = sizeof pretrade35_text - 1;
     int rc = EXIT_USAGE;

@@ -163,7 +163,7 @@ typedef struct redan_fix {
   char     type, side, ord_type, tif, exec_type, ord_status, reject_to, spare;
   uint32_t bad, bad_tag;                              /* 0: good; else redan_fix_reason tells */
   uint64_t has;                                       /* bit i: field i of market/fix44.def is there */
-  redan_fix_text sender, target, sender_sub, on_behalf_sub, order_id, cl_ord_id, orig_id, exec_id, account, symbol, text;
+  redan_fix_text sender, target, sender_sub, on_behalf_sub, order_id, cl_ord_id, orig_id, exec_id, account, symbol, venue, algo, smp, text;
   uint64_t seq, cancel_reason, reject_reason, restated;
   int64_t  ts_ns, sent_ns, qty, px, stop_px, last_qty, last_px, leaves_qty, cum_qty, avg_px;
 } redan_fix;

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The standard pre-trade pack on its test rows: every executor; again with a swap to the same text before the last order, again with
-ledger and windows made anew from what came before it. The rows of this folder are judged by the reference model too, where it is.
+ledger and windows made anew from what came before it, again with orders, executions and answers as FIX messages.
+The rows of this folder are judged by the reference model too, where it is.
 
   test_riskpack.py REDAN"""
 import importlib.util
+import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 SHARED = pathlib.Path(os.environ.get('REDAN_SHARED', ROOT.parent / 'shared')) / 'riskpack'
 EXTRA, DEFAULTS, PACK = HERE / 'riskpack_extra.jsonl', HERE / 'riskpack_defaults.json', ROOT / 'rules/standard/pretrade35.rdn'
-BACKENDS = ('interp', 'x64', 'table')
+BACKENDS = ('interp', 'x64', 'x64v', 'table')             # x64v: its single events; the pack is judged order by order
 passed, failed = 0, 0
 
 
@@ -43,9 +46,11 @@ def all_right(rows, defaults):
         if subprocess.run([REDAN, 'test', PACK, '--backend', backend], capture_output=True, check=False).returncode == 2:
             print(f'{backend}: not on this machine')
             continue
-        for extra in ((), ('--with', 'swap'), ('--with', 'restart')):
+        for extra in ((), ('--with', 'swap'), ('--with', 'restart'), ('--with', 'fix')):
             rc, out, err = riskpack(rows, '--defaults', defaults, '--backend', backend, *extra)
             check(rc == 0 and counts(out) == f'{n} right, 0 wrong, 0 not expressible', f'{rows.name} on {backend} {" ".join(extra)}: {counts(out)}\n{out[-1500:]}{err}')
+            said = re.search(r'^(\d+) orders and executions went through FIX 4.4, (\d+) it cannot say$', out, re.M)
+            check((said is not None) == ('fix' in extra) and (not said or int(said[1]) > 50 * int(said[2])), f'{rows.name}: {said and said[0]}')
 
 
 def by_the_model(rows):
@@ -83,13 +88,13 @@ def rows_that_are_wrong(d):
         (reject, 'commands', lambda r: r['expect']['commands'][0].update(ts=r['expect']['commands'][0]['ts'] + 1)),
         (early, 'codes', lambda r: next(e for e in r['events'] if 'expect' in e)['expect'].update(codes=['X'])),
     ]
-    for n, (row, what, change) in enumerate(changes):
+    for n, ((row, what, change), extra) in enumerate(itertools.product(changes, ((), ('--with', 'fix')))):
         row = json.loads(json.dumps(row))
         change(row)
         p = d / f'{n}.jsonl'
         p.write_text(json.dumps(row) + '\n')
-        rc, out, _ = riskpack(p, '--defaults', DEFAULTS)
-        check(rc == 1 and counts(out) == '0 right, 1 wrong, 0 not expressible' and f'{what}: wanted' in out, f'change {n} of {what}: {out}')
+        rc, out, _ = riskpack(p, '--defaults', DEFAULTS, *extra)
+        check(rc == 1 and counts(out) == '0 right, 1 wrong, 0 not expressible' and f'{what}: wanted' in out, f'change {n} of {what} {extra}: {out}')
     for n, change in enumerate([lambda r: r['events'].insert(0, {'type': 'Eclipse', 'ts': 1}), lambda r: r['order'].update(colour='red'),
                                 lambda r: r['order'].update(px='1.00001'), lambda r: r['setup'].update(weather={}), lambda r: r.pop('order'),
                                 lambda r: r['setup'].update(limits={'max_qty': 2**63})]):

@@ -2,7 +2,7 @@
  * FIX 4.4: what is written reads back, and every way in which a message can be wrong has its reason. */
 #include <stdlib.h>
 
-#include "market/fix.h"
+#include "market/fix_ledger.h"
 #include "tests/unit/market/feed_kit.h"
 
 #define TEXT(s) { s, sizeof s - 1 }
@@ -10,7 +10,7 @@
 
 static const redan_fix samples[] = {
     { .type = 'D', .side = '1', .ord_type = '2', .tif = '0', .sender = TEXT("FIRM"), .target = TEXT("VENUE"), .sender_sub = TEXT("joe"), .cl_ord_id = TEXT("a-1"),
-      .account = TEXT("A1"), .symbol = TEXT("AAPL"), .seq = 7, .ts_ns = 1772550000123456789, .sent_ns = 1772550000123000000, .qty = 100 * NANO, .px = 585330000000 },
+      .account = TEXT("A1"), .symbol = TEXT("AAPL"), .venue = TEXT("XNAS"), .algo = TEXT("twap"), .smp = TEXT("G1"), .seq = 7, .ts_ns = 1772550000123456789, .sent_ns = 1772550000123000000, .qty = 100 * NANO, .px = 585330000000 },
     { .type = 'D', .side = '6', .ord_type = '1', .cl_ord_id = TEXT("x"), .symbol = TEXT("AAPL"), .ts_ns = 1772550000 * NANO, .qty = 1 * NANO },
     { .type = 'F', .side = '2', .cl_ord_id = TEXT("b"), .orig_id = TEXT("a-1"), .symbol = TEXT("AAPL"), .ts_ns = 1, .qty = 5 * NANO },
     { .type = 'G', .side = '5', .ord_type = '4', .cl_ord_id = TEXT("c"), .orig_id = TEXT("b"), .symbol = TEXT("AAPL"), .ts_ns = 1, .qty = 5 * NANO, .px = 10000000, .stop_px = -10000000 },
@@ -209,7 +209,58 @@ static void without_symbol(void **state) {
     }
 }
 
+/* ---- as events of the ledger ---- */
+#define REPORT "35=8|37=o|17=e|39=1|55=AAPL|54=5|151=0|14=0|11=a|60=20260303-15:00:00.000000001|"
+static void ledger_events(void **state) {
+    (void)state;
+    static const struct { const char *body; int rc; struct rdn_ledger_in want; } rows[] = {
+        { ORDER "|1=A|50=t|", 0, { .kind = RDN_LK_ORDER, .has_px = true, .qty = 100, .px = 15000 } },
+        { "35=D|11=a|55=AAPL|54=6|38=7|40=1|60=20260303-15:00:00|", 0, { .kind = RDN_LK_ORDER, .side = 1, .is_short = true, .short_exempt = true, .ord_type = 1, .qty = 7 } },
+        { "35=G|11=b|41=a|55=AAPL|54=5|38=7|40=2|44=-0.0001|60=20260303-15:00:00|", 0,
+          { .kind = RDN_LK_ORDER, .order = RDN_LO_REPLACE, .side = 1, .is_short = true, .has_px = true, .qty = 7, .px = -1 } },
+        { "35=F|11=b|41=a|55=AAPL|54=2|38=7|60=20260303-15:00:00|", 0, { .kind = RDN_LK_ORDER, .order = RDN_LO_CANCEL, .side = 1, .qty = 7 } },
+        { "35=D|11=a|55=AAPL|54=1|38=1.5|40=1|60=20260303-15:00:00|", REDAN_E_INVAL, { 0 } },
+        { "35=D|11=a|55=AAPL|54=1|38=1|40=2|44=1.00001|60=20260303-15:00:00|", REDAN_E_INVAL, { 0 } },
+        { "35=D|11=a|55=AAPL|54=1|38=1|40=3|99=1|60=20260303-15:00:00|", REDAN_E_NOSUP, { 0 } },
+        { REPORT "150=0|", 0, { .kind = RDN_LK_ACK, .side = 1 } },
+        { REPORT "150=4|", 0, { .kind = RDN_LK_CANCELLED, .side = 1 } },
+        { REPORT "150=C|", 0, { .kind = RDN_LK_EXPIRED, .side = 1 } },
+        { REPORT "150=8|", 0, { .kind = RDN_LK_VENUE_REJECT, .side = 1 } },
+        { REPORT "150=5|1=A|", 0, { .kind = RDN_LK_REPLACED, .side = 1, .has_account = true } },
+        { REPORT "150=F|32=3|31=1.25|", 0, { .kind = RDN_LK_FILL, .side = 1, .qty = 3, .px = 12500 } },
+        { REPORT "150=F|32=3|31=1.25001|", 0, { .kind = RDN_LK_FILL, .side = 1, .qty = 3, .px = 12500 } },       /* sold for less */
+        { REPORT "150=F|32=3|31=-1.25001|", 0, { .kind = RDN_LK_FILL, .side = 1, .qty = 3, .px = -12501 } },
+        { "35=8|37=o|17=e|39=1|55=AAPL|54=1|151=0|14=0|11=a|150=F|32=3|31=1.25001|", 0, { .kind = RDN_LK_FILL, .qty = 3, .px = 12501 } },      /* bought for more */
+        { REPORT "150=F|32=0.5|31=1|", REDAN_E_INVAL, { 0 } },
+        { REPORT "150=I|", REDAN_E_NOSUP, { 0 } },
+        { "35=8|37=o|17=e|39=1|55=AAPL|54=1|151=0|14=0|150=4|", REDAN_E_NOSUP, { 0 } },
+        { "35=9|37=o|11=b|41=a|39=0|434=2|", 0, { .kind = RDN_LK_REPLACE_REJECT } },
+        { "35=9|37=o|11=b|41=a|39=0|434=1|", REDAN_E_NOSUP, { 0 } },
+    };
+    struct rdn_syms *syms;
+    assert_int_equal(rdn_syms_open(&syms, &rdn_libc_mem, 64), 0);
+    for each (i, rows) {
+        char text[1024];
+        redan_fix m;
+        struct rdn_ledger_in e;
+        const struct rdn_ledger_in *w = &rows[i].want;
+        size_t used, n = frame(text, "FIX.4.4", rows[i].body);
+        check(redan_fix_decode(text, n, &m, &used) == 0, "%s: %s", rows[i].body, redan_fix_reason(m.bad));
+        check(rdn_fix_event(syms, &m, &e) == rows[i].rc, "%s", rows[i].body);
+        check(rows[i].rc || (e.kind == w->kind && e.order == w->order && e.side == w->side && e.ord_type == w->ord_type && e.has_px == w->has_px && e.has_account == w->has_account &&
+              e.is_short == w->is_short && e.short_exempt == w->short_exempt && e.qty == w->qty && e.px == w->px && (e.kind != RDN_LK_FILL || e.exec_id)), "%s", rows[i].body);
+        uint32_t len;
+        check(rows[i].rc || (*rdn_sym_text(syms, e.id, &len) == m.cl_ord_id.p[0] && e.ts == (m.ts_ns ? m.ts_ns : m.sent_ns)), "%s", rows[i].body);
+    }
+    rdn_syms_close(syms);
+    assert_int_equal(rdn_syms_open(&syms, &rdn_libc_mem, 2), 0);
+    struct rdn_ledger_in e;
+    check(rdn_fix_event(syms, &samples[0], &e) == REDAN_E_FULL, "no room for its texts");
+    rdn_syms_close(syms);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(round_trip), cmocka_unit_test(bad_input), cmocka_unit_test(between), cmocka_unit_test(events), cmocka_unit_test(without_symbol) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(round_trip), cmocka_unit_test(bad_input), cmocka_unit_test(between), cmocka_unit_test(events), cmocka_unit_test(without_symbol),
+        cmocka_unit_test(ledger_events) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
