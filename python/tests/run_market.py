@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Market data in the libraries and frameworks that take it: run_market.py BUILD libraries|frameworks [pytest arguments]
+"""Market data in the libraries and frameworks that take it: run_market.py BUILD libraries|frameworks|fix [pytest arguments]
 
 They come from PyPI into an environment below the build folder, one by one: what cannot be had is named, and its tests are skipped. Exit 77
 where nothing can be had at all. The last line is `N passed, N failed`."""
@@ -13,7 +13,8 @@ import sys
 import interpreters
 
 GROUPS = {'libraries': (('test_market.py',), ('pyarrow', 'polars', 'pandas', 'duckdb', 'nanoarrow')),
-          'frameworks': (('test_frameworks.py', 'test_backtest.py'), ('hftbacktest==2.4.*', 'backtrader', 'nautilus_trader==1.221.*', 'pandas', 'pyarrow'))}
+          'frameworks': (('test_frameworks.py', 'test_backtest.py'), ('hftbacktest==2.4.*', 'backtrader', 'nautilus_trader==1.221.*', 'pandas', 'pyarrow')),
+          'fix': (('test_fix_readers.py',), ('simplefix',))}
 
 
 def environment(home, python, packages):
