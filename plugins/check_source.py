@@ -3,14 +3,40 @@
 
 The data file `spec` says what the manifest and the rules want; `0`, `1`, ... are the sources. finding() answers one finding a
 call, "E R4222 file line col text", and an empty text at the end. R425x are advice, easy to get around: not a boundary."""
-import ast
-import json
-import re
+import _ast as ast
 import sys
 
-import redan
+from _redan import data
 
-SPEC = json.loads(bytes(redan.data("spec")))
+
+def parse(text, mode="exec"):
+    return compile(text, "<unknown>", mode, ast.PyCF_ONLY_AST)
+
+
+def children(node):
+    """As ast.iter_child_nodes; ast itself takes as long to import as all of this to run."""
+    for name in node._fields:
+        v = getattr(node, name, None)
+        yield from [x for x in (v if isinstance(v, list) else [v]) if isinstance(x, ast.AST)]
+
+
+def walk(node):
+    nodes = [node]
+    for n in nodes:
+        nodes.extend(children(n))
+    return nodes
+
+
+def literal(node):
+    """JSON is Python but for three words."""
+    if isinstance(node, ast.Dict):
+        return {literal(k): literal(v) for k, v in zip(node.keys, node.values)}
+    if isinstance(node, ast.List):
+        return [literal(x) for x in node.elts]
+    return {"true": True, "false": False, "null": None}[node.id] if isinstance(node, ast.Name) else node.value
+
+
+SPEC = literal(parse(bytes(data("spec")).decode(), "eval").body)
 # A quick check has a worker with few modules in it; those that workers always have count, and what else is imported is left to a full one.
 STANDARD = set(sys.modules["redan._worker"].STANDARD) | {m for part in sys.modules["redan._worker"].LAZY.values() for m in part} if SPEC["quick"] else set()
 PRESENT = STANDARD | set(sys.modules) - {"ast", "_ast"} | set(sys.builtin_module_names) | {"__future__"} | set(SPEC["present"])
@@ -40,7 +66,7 @@ class Source:
         self.aliases = {}                               # NAME = annotation, at module level
         self.globals = set()
         try:
-            self.tree = ast.parse(text)
+            self.tree = parse(text)
         except SyntaxError as e:
             self.say("R4320", e.lineno or 1, e.offset or 1, f"SyntaxError: {e.msg}")
             self.tree = None
@@ -56,7 +82,7 @@ class Source:
 
     # ---- names ----
     def collect(self):
-        for n in ast.walk(self.tree):
+        for n in walk(self.tree):
             if isinstance(n, ast.Import):
                 for a in n.names:
                     self.names[a.asname or a.name.split(".")[0]] = a.name if a.asname else a.name.split(".")[0]
@@ -86,7 +112,7 @@ class Source:
             return "?"
         if isinstance(a, ast.Constant) and isinstance(a.value, str):
             try:
-                return self.kind(ast.parse(a.value, mode="eval").body, depth + 1)
+                return self.kind(parse(a.value, mode="eval").body, depth + 1)
             except SyntaxError:
                 return None
         if isinstance(a, ast.BinOp) and isinstance(a.op, ast.BitOr):
@@ -224,6 +250,7 @@ def nested_repetition(pattern):
             elif str(op) == "BRANCH" and any(has(b, inside) for b in arg[1]):
                 return True
         return False
+    import re                                           # there if a source says so
     try:
         return has(re._parser.parse(pattern), False)
     except Exception:
@@ -247,12 +274,12 @@ def check_call(s, n):
 
 
 def check_loops(s, node, in_loop=False):
-    for n in ast.iter_child_nodes(node):
+    for n in children(node):
         loop = in_loop or isinstance(n, (ast.For, ast.While))
         if isinstance(n, ast.Try):
-            around = in_loop or any(isinstance(x, (ast.For, ast.While)) for b in n.body for x in ast.walk(b))
+            around = in_loop or any(isinstance(x, (ast.For, ast.While)) for b in n.body for x in walk(b))
             for h in n.handlers:
-                caught = [x.id for x in ast.walk(h.type) if isinstance(x, ast.Name)] if h.type else [None]
+                caught = [x.id for x in walk(h.type) if isinstance(x, ast.Name)] if h.type else [None]
                 if around and (None in caught or "BaseException" in caught):
                     what = "a bare 'except'" if h.type is None else "'except BaseException'"
                     s.at(h, "R4251", f"{what} also catches PluginTimeout: the worker will be killed instead of stopped", True)
@@ -270,11 +297,11 @@ def bare_uses(node, params):
 
 def check_views(s, fn):
     params = {a.arg for a in fn.args.posonlyargs + fn.args.args}
-    shared = {x for n in ast.walk(fn) if isinstance(n, ast.Global) for x in n.names} | s.globals
-    for n in ast.walk(fn):
+    shared = {x for n in walk(fn) if isinstance(n, ast.Global) for x in n.names} | s.globals
+    for n in walk(fn):
         kept = False
         if isinstance(n, ast.Assign) and bare_uses(n.value, params):
-            declared = {x for g in ast.walk(fn) if isinstance(g, ast.Global) for x in g.names}
+            declared = {x for g in walk(fn) if isinstance(g, ast.Global) for x in g.names}
             for t in n.targets:
                 root = t
                 while isinstance(root, (ast.Attribute, ast.Subscript)):
@@ -288,7 +315,7 @@ def check_views(s, fn):
 
 def check_imports(s):
     own = set(SPEC["modules"])
-    for n in ast.walk(s.tree):
+    for n in walk(s.tree):
         names = [a.name for a in n.names] if isinstance(n, ast.Import) else [n.module] if isinstance(n, ast.ImportFrom) and not n.level else []
         for name in names:
             root = name.split(".")[0]
@@ -302,7 +329,7 @@ def check_imports(s):
 
 
 def main():
-    sources = [Source(shown, bytes(redan.data(str(i))).decode(), i == 0) for i, shown in enumerate(SPEC["sources"])]
+    sources = [Source(shown, bytes(data(str(i))).decode(), i == 0) for i, shown in enumerate(SPEC["sources"])]
     parsed = [s for s in sources if s.tree is not None]
     for s in parsed:
         s.collect()
@@ -319,7 +346,7 @@ def main():
         for fn, batch in s.marked():
             if batch:
                 check_views(s, fn)
-        for n in ast.walk(s.tree):
+        for n in walk(s.tree):
             if isinstance(n, ast.Call):
                 check_call(s, n)
 

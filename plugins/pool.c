@@ -53,7 +53,7 @@ struct rdn_wgroup *rdn_group_get(struct rdn_plugins *ps, const char *role, const
         if (!strcmp(g->name, name) && !strcmp(g->role, role))
             return g;
     for (uint32_t i = 0; preload && i < n; i++)
-        if (!module_name(preload[i]) && (i || strcmp(preload[i], "-"))) {
+        if (!module_name(preload[i]) && (i || (strcmp(preload[i], "-") && strcmp(preload[i], "--")))) {
             rdn_fail(reterr, INVAL, "R4204", "'%.60s' is no module name", preload[i]);
             return NULL;
         }

@@ -93,10 +93,12 @@ static bool bind_declared(const struct rdn_wcol *cols) {
     struct rdn_wcol ret = { .type = rdn_py.f->fn->ret_type, .width = rdn_py.f->fn->ret_width, .scale = rdn_py.f->fn->ret_scale,
                             .flags = (uint16_t)rdn_py.f->fn->enum_count, .enum_first = rdn_py.f->fn->enum_first };
     PyObject *params = param_list(cols + rdn_py.f->fn->first_col, rdn_py.f->ncols), *type = params ? rdn_py_type_tuple(&ret) : NULL;
-    PyObject *r = type ? PyObject_CallMethod(rdn_py.sdk, "_bind", "sOO", rdn_py.f->fn->name, params, type) : NULL;
+    PyObject *r = type && rdn_py.sdk ? PyObject_CallMethod(rdn_py.sdk, "_bind", "sOO", rdn_py.f->fn->name, params, type) : NULL;
     Py_XDECREF(params);
     Py_XDECREF(type);
     int batch = 0;
+    if (!rdn_py.sdk)
+        PyErr_SetString(PyExc_LookupError, "there is no SDK in this group");
     bool ok = r && PyArg_ParseTuple(r, "Op", &rdn_py.f->call, &batch);
     if (ok)
         Py_INCREF(rdn_py.f->call);
@@ -207,7 +209,7 @@ void rdn_py_load(struct rdn_worker *w) {
     rdn_py_alloc_report(w->res);
     if (ok)
         return;
-    bool signature = PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && rdn_py.f && !rdn_py.f->call;
+    bool signature = rdn_py.signature && PyErr_ExceptionMatches(rdn_py.signature), missing = PyErr_ExceptionMatches(PyExc_LookupError) && rdn_py.f && !rdn_py.f->call;
     uint32_t st = rdn_py_take_error();
     if (st == RDN_ST_EXCEPTION && rdn_py.has_run)
         st = signature ? RDN_ST_SIGNATURE : missing ? RDN_ST_NO_FUNCTION : st;

@@ -59,12 +59,17 @@ static PyObject *import_text(const char *name, const char *file, const char *tex
 
 static bool import_sdk(void) {
     rdn_py.sdk = import_text("redan", "redan/__init__.py", rdn_sdk_init);
-    if (!rdn_py.sdk || PyObject_SetAttrString(rdn_py.sdk, "__path__", PyList_New(0)) < 0)
-        return false;
-    rdn_py.helper = import_text("redan._worker", "redan/_worker.py", rdn_sdk_worker);
-    rdn_py.timeout = PyObject_GetAttrString(rdn_py.sdk, "PluginTimeout");
-    rdn_py.signature = PyObject_GetAttrString(rdn_py.sdk, "SignatureError");
-    return rdn_py.helper && rdn_py.timeout && rdn_py.signature;
+    rdn_py.signature = rdn_py.sdk ? PyObject_GetAttrString(rdn_py.sdk, "SignatureError") : NULL;
+    return rdn_py.signature && PyObject_SetAttrString(rdn_py.sdk, "__path__", PyList_New(0)) == 0;
+}
+
+/* bare: without the SDK, whose import of typing takes as long as the interpreter's start. */
+static bool import_own(bool bare) {
+    PyObject *inside = bare || import_sdk() ? PyImport_ImportModule("_redan") : NULL;
+    rdn_py.timeout = inside ? PyObject_GetAttrString(inside, "PluginTimeout") : NULL;
+    rdn_py.helper = rdn_py.timeout ? import_text("redan._worker", "redan/_worker.py", rdn_sdk_worker) : NULL;
+    Py_XDECREF(inside);
+    return rdn_py.helper;
 }
 
 static PyObject *split(const char *list) {
@@ -83,11 +88,12 @@ static unsigned start(const struct rdn_role_start *s) {
     unsigned step = init_interpreter(s);
     if (step)
         return step;
+    PyGC_Disable();                                     /* until it is frozen: importing makes much and drops little */
     const char *site = s->site;
     if (!site && access(RDN_PYTHON_SITE, R_OK) == 0)
         site = RDN_PYTHON_SITE;
     PyObject *names = split(s->preload);
-    if (!import_sdk() || !names)
+    if (!import_own(s->preload && !strncmp(s->preload, "--", 2)) || !names)
         return fail_py(s, RDN_Z_START);
     PyObject *r = PyObject_CallMethod(rdn_py.helper, "preload", "sO", site ? site : "", names);
     Py_DECREF(names);
@@ -117,6 +123,7 @@ static unsigned handlers(const struct rdn_role_start *s) {
 static void freeze(void) {
     PyObject *r = PyObject_CallMethod(rdn_py.helper, "freeze", NULL);
     Py_XDECREF(r);
+    PyGC_Enable();
 }
 
 static void before_fork(void) { PyOS_BeforeFork(); }

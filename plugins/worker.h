@@ -125,7 +125,7 @@ struct rdn_plugin_spec {
     const char *group;                               /* trust group; NULL: "default". A manifest that asks for another is refused: R4209 */
     const char *const *preload; uint32_t npreload;   /* modules imported before the fork, on top of the standard ones; NULL:
                                                         numpy when installed. One group has one list: the first wins. "-" as the
-                                                        first: without the standard ones */
+                                                        first: without the standard ones; "--": nothing else at all, nor the SDK: for .plain files */
     uint32_t lanes;                                  /* 0: 1, at most 256 */
     bool     plain;                                  /* sandbox try: any callable of that name, str() of its answer */
     bool     untested;                               /* leave out the golden rows */

@@ -2,6 +2,7 @@
  * plugin_source.c: the author's text is checked by a plugin of ours in its own language (plugins/check_source.py, check_source.lua) in a
  * confined worker: a hostile file can at worst end that worker. */
 #include "tools/plugin_tool.h"
+#include <ctype.h>
 #include <source_check_text.h>
 #include <string.h>
 
@@ -177,19 +178,36 @@ static void fill_pack(struct rdn_pack *k, const struct project *p, const struct 
     }
 }
 
+static bool word_in(const char *p, size_t n, const char *word) {
+    size_t len = strlen(word);
+    for (const char *q = p; (q = memmem(q, n - (size_t)(q - p), word, len)); q++)
+        if ((q == p || !(isalnum((unsigned char)q[-1]) || q[-1] == '_')) && (q + len == p + n || !(isalnum((unsigned char)q[len]) || q[len] == '_')))
+            return true;
+    return false;
+}
+
+static bool mentions(const struct project *p, const char *word) {
+    for (uint32_t i = 0; i < p->pack.nfiles; i++) {
+        const struct rdn_pack_file *f = &p->pack.files[i];
+        if ((f->part == RDN_PART_ENTRY || f->part == RDN_PART_MODULE) && word_in(f->p, f->n, word))
+            return true;
+    }
+    return false;
+}
+
 enum ended { CHECKED, UNSURE, SKIPPED };
-/* quick: few modules are imported and no namespaces are made, which takes a third of the time. The filter stands all the same, and what runs
+/* quick: hardly a module is imported and no namespaces are made, which takes a third of the time. The filter stands all the same, and what runs
  * is our text: it parses the author's. */
 static enum ended check_once(struct project *p, bool quick) {
     static struct rdn_pack k;
     static char names[RDN_BUNDLE_FILES][8], list[1024];
-    const char *given = args_value(&p->args, "--preload"), *preload[36] = { "-", "ast" };
+    const char *given = args_value(&p->args, "--preload"), *preload[36] = { "--", "_ast", "re" };       /* re: where a source has patterns to look at */
     struct rdn_plugins_options o = { .require_tier = RDN_TIER_MINIMAL, .no_ns = quick, .no_userns = quick };
     struct rdn_plugins *ps = NULL;
     struct rdn_plugin *w = NULL;
     struct rdn_buf spec;
     redan_error e = { 0 };
-    uint32_t n = 2;
+    uint32_t n = 2 + (!quick || mentions(p, "re"));
     snprintf(list, sizeof list, "%s", given ? given : "");
     for (char *save, *s = strtok_r(list, ",", &save); s && n < 36; s = strtok_r(NULL, ",", &save))
         preload[n++] = s;

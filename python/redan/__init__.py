@@ -19,7 +19,6 @@ Python and NumPy objects:
 
 A function answers None (batch: NaN) for "undefined". A cursor or a view must not be kept after the call.
 """
-import dataclasses as _dataclasses
 import sys as _sys
 import typing as _t
 from typing import Annotated, Any, Generic, TypeVar
@@ -159,7 +158,8 @@ def event(cls: type[_E]) -> type[_E]:
     fields = [(n, *_field(n, a)) for n, a in _t.get_type_hints(cls, include_extras=True).items()]
     setattr(cls, "_redan_fields", [(n, kind.text, optional) for n, kind, optional in fields])
     setattr(cls, "_redan_kinds", fields)
-    return _dataclasses.dataclass(frozen=True)(cls)
+    import dataclasses                                  # here: not everybody who imports redan has events
+    return dataclasses.dataclass(frozen=True)(cls)
 
 
 def on_save(fn: _F) -> _F:

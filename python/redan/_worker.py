@@ -8,17 +8,15 @@ _register_at_fork = os.register_at_fork
 os.register_at_fork = lambda **_: None
 
 import gc
-import json
-import linecache
-import logging
-import random
 import sys
-from importlib.machinery import ModuleSpec
 
+ModuleSpec = type(sys.__spec__)                         # importlib.machinery's, which need not be imported for it
 # Always there: cheap, pure, and what honest plugins import most.
 STANDARD = ("abc array bisect collections contextlib copy csv dataclasses datetime decimal enum fractions functools gc hashlib heapq "
             "io itertools json logging math numbers operator random re statistics string struct threading time traceback types "
             "typing warnings zlib").split()
+# What this file and the SDK use of these when they are asked to.
+NEEDED = "dataclasses json linecache logging random".split()
 # Packages that import parts of themselves on first use; a worker could not do that any more.
 LAZY = {"numpy": ("numpy.random", "numpy.fft", "numpy.linalg", "numpy.polynomial", "numpy.ma", "numpy.lib.stride_tricks"),
         "collections": ("collections.abc",), "json": ("json.decoder", "json.encoder")}
@@ -66,10 +64,11 @@ def _one_thread(after):
 
 
 def preload(site, names):
-    """Step 3: the standard modules, then the operator's list; after "-" that list alone."""
+    """Step 3: the standard modules, then the operator's list; after "-" that list and what is NEEDED, after "--" that list alone."""
     if site:
         sys.path.append(site)
-    standard, names = ([], names[1:]) if names[:1] == ["-"] else (STANDARD, names)
+    first = {"-": NEEDED, "--": []}.get(names[0]) if names else None
+    standard, names = (STANDARD + NEEDED, names) if first is None else (first, names[1:])
     for name in [*standard, None, *names]:
         if name is None:                                # what the operator adds may have its reasons
             os.register_at_fork = _register_at_fork
@@ -99,8 +98,10 @@ def seal(log):
     sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = log
     sys.meta_path.append(Hint)
     sys.dont_write_bytecode = True
-    logging.logMultiprocessing = logging.logProcesses = False
-    logging.basicConfig(stream=log, format="%(levelname)s %(message)s", level=logging.INFO)
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.logMultiprocessing = logging.logProcesses = False
+        logging.basicConfig(stream=log, format="%(levelname)s %(message)s", level=logging.INFO)
 
 
 def freeze():
@@ -110,12 +111,15 @@ def freeze():
 
 def register(name, text):
     """Tracebacks show source lines without a file."""
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    linecache = sys.modules.get("linecache")
+    if linecache is not None:
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
 
 
 def reseed(seed, numpy_done):
     """fork copies the generators' state, and NumPy does not reseed its own: siblings would draw the same numbers."""
-    random.seed(seed)
+    if "random" in sys.modules:
+        sys.modules["random"].seed(seed)
     np = None if numpy_done else sys.modules.get("numpy")
     if np is not None:
         np.random.seed([seed & 0xffffffff, seed >> 32])
@@ -138,6 +142,7 @@ _STATE_MAX = 1 << 20
 
 def save():
     """What on_save answers, with a mark in front: bytes, or a dict as JSON. None: there is no on_save."""
+    import json
     import redan
     fn = redan._state.get("save")
     if fn is None:
@@ -155,6 +160,7 @@ def save():
 
 
 def restore(data):
+    import json
     import redan
     fn = redan._state.get("load")
     if fn is None:
