@@ -301,9 +301,7 @@ static void names(struct reader *r, const yaml_node_t *root) {
     for (uint32_t i = 0; i < m->modules.n; i++)
         if (!rdn_plain_name(m->modules.items[i]))
             rdn_find(r->report, "R4203", r->file, m->modules.line, m->modules.col, "plugin.modules: '%.60s' is no plain file name", m->modules.items[i]), r->bad = true;
-    if ((m->threads || strcmp(m->trust, "worker") != 0) && strcmp(m->kind, "native") != 0 && strcmp(m->kind, "cfn") != 0)
-        wrong(r, "R4203", r->native, "native: for kinds native and cfn, this one is %s", m->kind);
-    else if (!strcmp(m->trust, "inlane"))
+    if (!strcmp(m->trust, "inlane"))
         wrong(r, "R4206", r->native, "native.trust: inlane, code in the lane's own process, is not in this build; leave it out, and a worker confines the library");
     if (m->rows[0] == '/' || strstr(m->rows, ".."))
         wrong(r, "R4203", root, "selftest.rows: a path inside the plugin expected");

@@ -167,7 +167,7 @@ BROKEN = [
     ('R4205', 'check', {'risk_bin': b'\x80\x04\x95\x01\x00.'}, 'a pickle', False),
     ('R4205', 'check', {'plugin_yaml': ('risk.bin', 'x.so'), 'x.so': b'abc'}, 'so is not allowed', False),
     ('R4205', 'check', {'score_py': CODE.encode() + b'\0'}, 'zero byte', False),
-    ('R4203', 'check', {'plugin_yaml': YAML + 'native: {threads: 2}\n'}, 'plugin.yaml:8:1: R4203 native: for kinds native and cfn, this one is python', False),
+    ('R4206', 'test', {'plugin_yaml': YAML + 'native: {trust: inlane}\n'}, 'inlane', False),
     ('R4206', 'check', {'plugin_yaml': YAML.replace('entry: score.py, modules: [helpers.py]', 'kind: native, entry: score.so') + 'native: {trust: inlane}\n'},
      'plugin.yaml:8:1: R4206 native.trust: inlane', False),
     ('R4207', 'test', {'plugin_yaml': ('helpers.py]', 'helpers.py], python: ">=3.99"')}, '>=3.99', False),
