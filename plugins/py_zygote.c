@@ -88,7 +88,6 @@ static unsigned start(const struct rdn_role_start *s) {
     unsigned step = init_interpreter(s);
     if (step)
         return step;
-    PyGC_Disable();                                     /* until it is frozen: importing makes much and drops little */
     const char *site = s->site;
     if (!site && access(RDN_PYTHON_SITE, R_OK) == 0)
         site = RDN_PYTHON_SITE;
@@ -123,7 +122,6 @@ static unsigned handlers(const struct rdn_role_start *s) {
 static void freeze(void) {
     PyObject *r = PyObject_CallMethod(rdn_py.helper, "freeze", NULL);
     Py_XDECREF(r);
-    PyGC_Enable();
 }
 
 static void before_fork(void) { PyOS_BeforeFork(); }
