@@ -24,13 +24,15 @@ static inline int64_t bits(double v) {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Whole ticks of a price, 0 for none, and what is wrong with it. Without a branch and in one width, so that a loop of it becomes vectors. */
+/* Whole ticks of a price, 0 for none, and what is wrong with it. Without a branch and in one width, so that a loop of it becomes vectors.
+ * A number so small that it is nothing in whole ticks is no price: only +0.0 says that there is none. */
 INLINE int64_t ticks(double px, double per, int64_t *fault) {
     double q = px * per, near = q + ROUND, off = fabs(q - (near - ROUND));
     int64_t off_tick = off <= 0.001 ? 0 : REDAN_FAULT_OFF_TICK;
-    int64_t number = (px > 0) & (q < MOST), absent = bits(px) == 0;
+    int64_t whole = (int64_t)((uint64_t)bits(near) - (uint64_t)bits(ROUND));     /* a refused price may wrap */
+    int64_t number = (px > 0) & (q < MOST) & ((whole | off_tick) != 0), absent = bits(px) == 0;
     *fault = (number | absent) ? off_tick : REDAN_FAULT_BAD_NUMBER;
-    return (int64_t)((uint64_t)bits(near) - (uint64_t)bits(ROUND));   /* a refused price may wrap */
+    return whole;
 }
 
 /* Fault numbers of both sides as one; a refused tick loses its prices. 1: refused. */

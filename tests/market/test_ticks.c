@@ -99,7 +99,10 @@ static void wire_ticks(void **state) {
         { 1.25, 1.25, 0, 125, 125 },           { 1.26, 1.25, REDAN_FAULT_CROSSED, 126, 125 },  { 1.255, 1.26, REDAN_FAULT_OFF_TICK, 0, 0 },
         { 1.250009, 1.26, 0, 125, 126 },       { 1.250011, 1.26, REDAN_FAULT_OFF_TICK, 0, 0 }, { 1.25, 1.256, REDAN_FAULT_OFF_TICK, 0, 0 },
         { NAN, 1.26, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 1.25, INFINITY, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { -1.0, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 },
-        { -0.0, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 1e300, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 5e-324, 1.0, 0, 0, 100 },
+        { -0.0, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 1e300, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 },
+        /* Only +0.0 says that there is no such side: what is nothing in whole ticks is no price above zero. */
+        { 5e-324, 1.0, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 0.5, 0.000009, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 0.000011, 1.0, REDAN_FAULT_OFF_TICK, 0, 0 },
+        { 0.009991, 1.0, 0, 1, 100 },
         { 1.1e13, 1.2e13, REDAN_FAULT_BAD_NUMBER, 0, 0 }, { 1e12, 1e12 + 1, 0, 100000000000000, 100000000000100 },
     };
     redan_feed *f = open_ticks("tick24", "0.01");
@@ -160,6 +163,8 @@ static void columns_equal_ticks(void **state) {
         double bid = (double)(r % 20000) * 0.01, ask = (double)(s % 20000) * 0.01;
         if (r % 16 == 0)
             memcpy(&bid, &s, 8);                         /* any bits */
+        if (r % 64 == 1)
+            *(s & 1 ? &bid : &ask) = (double)(s >> 1 & 3) * 0.000006;        /* about nothing */
         put(wire + 24 * i, i, bid, ask);
     }
     size_t got = redan_tick_columns(f, 0, wire, N, c, c + N, c + 2 * N, faults);
