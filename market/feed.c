@@ -322,10 +322,10 @@ uint32_t redan_feed_decode(redan_feed *f, const void *bytes, size_t len, redan_m
 }
 
 /* What an event will touch, fetched in two steps: first where its order and its book stand, then, when these are there, the levels they
- * name. A table that stays in the cache anyway needs neither. */
+ * name. A table that stays in the cache anyway needs neither. Inlined by force: see rdn_orders_prefetch. */
 enum { FAR_AHEAD = 24, NEAR_AHEAD = 10, CACHED_BYTES = 1 << 19, CACHED_BOOKS = 16 };
 
-static inline void far_ahead(struct redan_feed *f, const redan_mevent *e) {
+static inline __attribute__((always_inline)) void far_ahead(struct redan_feed *f, const redan_mevent *e) {
     rdn_orders_prefetch(&f->books.orders, e->action == REDAN_MARKET_REPLACE ? e->other_id : e->order_id, e->instrument);
     if (e->instrument >= f->books.n)
         return;
@@ -334,7 +334,7 @@ static inline void far_ahead(struct redan_feed *f, const redan_mevent *e) {
         __builtin_prefetch(b + i, 1);
 }
 
-static inline void near_ahead(struct redan_feed *f, const redan_mevent *e) {
+static inline __attribute__((always_inline)) void near_ahead(struct redan_feed *f, const redan_mevent *e) {
     if (e->instrument >= f->books.n)
         return;
     const struct rdn_levels *l = &f->books.book[e->instrument].levels;
@@ -344,7 +344,7 @@ static inline void near_ahead(struct redan_feed *f, const redan_mevent *e) {
     if (own || ((e->side == REDAN_BID || e->side == REDAN_ASK) && px >= -RDN_PX_MAX))
         rdn_levels_prefetch(l, own ? o->place & 1 : e->side - 1u, px);
     for (unsigned i = 0; i < RDN_SIDES; i++)
-        __builtin_prefetch(&l->side[i].win[l->side[i].best & (l->size - 1)]);
+        __builtin_prefetch(rdn_levels_slot(l, i, rdn_levels_key(i, l->side[i].best)));
 }
 
 /* The event with its instrument filled in; false: no live order tells. */

@@ -10,23 +10,16 @@
 static size_t words_of(uint32_t window) { return (window / 64 + 63) / 64; }
 
 size_t rdn_levels_bytes(uint32_t window, uint32_t far) {
-    size_t side = rdn_up64(window * sizeof(struct rdn_level)) + rdn_up64(window / 8) + rdn_up64(words_of(window) * 8);
-    return RDN_SIDES * side + rdn_up64(far * sizeof(struct rdn_far_level));
+    size_t side = window * sizeof(struct rdn_level) + window / 8 + words_of(window) * 8;
+    return rdn_up64(RDN_SIDES * side) + rdn_up64(far * sizeof(struct rdn_far_level));
 }
 
 void rdn_levels_init(struct rdn_levels *l, void *zeros, uint32_t window, uint32_t far) {
-    char *p = zeros;
-    *l = (struct rdn_levels){ .size = window, .far_cap = far };
-    for (unsigned i = 0; i < RDN_SIDES; i++) {
-        struct rdn_side *s = &l->side[i];
-        s->win = (struct rdn_level *)p;
-        p += rdn_up64(window * sizeof(struct rdn_level));
-        s->bits = (uint64_t *)p;
-        p += rdn_up64(window / 8);
-        s->words = (uint64_t *)p;
-        p += rdn_up64(words_of(window) * 8);
-    }
-    l->far = (struct rdn_far_level *)p;
+    *l = (struct rdn_levels){ .size = window, .far_cap = far, .win = zeros };
+    l->bits = (uint64_t *)(l->win + RDN_SIDES * window);
+    l->words[RDN_BID] = l->bits + RDN_SIDES * (window / 64);
+    l->words[RDN_ASK] = l->words[RDN_BID] + words_of(window);
+    l->far = (struct rdn_far_level *)((char *)zeros + rdn_up64((size_t)((char *)(l->words[RDN_ASK] + words_of(window)) - (char *)zeros)));
 }
 
 /* --- the map of far levels: linear probing, removal shifts the rest of the run back --- */
@@ -75,31 +68,34 @@ static bool inside(const struct rdn_levels *l, const struct rdn_side *s, int64_t
     return (uint64_t)k - (uint64_t)s->lo < l->size;
 }
 
-static void mark(struct rdn_levels *l, struct rdn_side *s, int64_t k) {
-    uint32_t slot = (uint32_t)k & (l->size - 1);
-    s->bits[slot >> 6] |= 1ull << (slot & 63);
-    s->words[slot >> 12] |= 1ull << (slot >> 6 & 63);
+static struct rdn_level *slot_of(const struct rdn_levels *l, unsigned side, int64_t k) { return rdn_levels_slot(l, side, rdn_levels_key(side, k)); }
+
+static void mark(struct rdn_levels *l, unsigned side, int64_t k) {
+    uint32_t word = (uint32_t)(k >> 6) & (l->size / 64 - 1);
+    *rdn_levels_bits(l, side, k >> 6) |= 1ull << (k & 63);
+    l->words[side][word >> 6] |= 1ull << (word & 63);
 }
 
-static void unmark(struct rdn_levels *l, struct rdn_side *s, int64_t k) {
-    uint32_t slot = (uint32_t)k & (l->size - 1);
-    if (!(s->bits[slot >> 6] &= ~(1ull << (slot & 63))))
-        s->words[slot >> 12] &= ~(1ull << (slot >> 6 & 63));
+static void unmark(struct rdn_levels *l, unsigned side, int64_t k) {
+    uint32_t word = (uint32_t)(k >> 6) & (l->size / 64 - 1);
+    if (!(*rdn_levels_bits(l, side, k >> 6) &= ~(1ull << (k & 63))))
+        l->words[side][word >> 6] &= ~(1ull << (word & 63));
 }
 
 /* The largest marked key in [lo, k]. A bit of a key above k, which the ring shows as a smaller one, is met only when all of [lo, k]
  * has been seen. */
-static bool scan_down(const struct rdn_levels *l, const struct rdn_side *s, int64_t k, int64_t *ret) {
+static bool scan_down(const struct rdn_levels *l, unsigned side, int64_t k, int64_t *ret) {
+    const struct rdn_side *s = &l->side[side];
     if (k < s->lo)
         return false;
     uint32_t mask = l->size / 64 - 1;
     int64_t w = k >> 6, first = s->lo >> 6;
-    uint64_t bits = s->bits[w & mask] & ~0ull >> (63 - (k & 63));
+    uint64_t bits = *rdn_levels_bits(l, side, w) & ~0ull >> (63 - (k & 63));
     while (!bits) {
         if (--w < first)
             return false;
         uint32_t at = (uint32_t)(w & mask);
-        uint64_t some = s->words[at >> 6] & ~0ull >> (63 - (at & 63));
+        uint64_t some = l->words[side][at >> 6] & ~0ull >> (63 - (at & 63));
         if (!some) {
             w -= at & 63;                /* the loop steps into the word of words below */
             continue;
@@ -107,7 +103,7 @@ static bool scan_down(const struct rdn_levels *l, const struct rdn_side *s, int6
         w -= at - ((at & ~63u) | (63 - (uint32_t)__builtin_clzll(some)));
         if (w < first)
             return false;
-        bits = s->bits[w & mask];
+        bits = *rdn_levels_bits(l, side, w);
     }
     *ret = (w * 64) | (63 - __builtin_clzll(bits));
     return true;
@@ -115,15 +111,14 @@ static bool scan_down(const struct rdn_levels *l, const struct rdn_side *s, int6
 
 /* Levels of [from, to), within the window, go to the map. */
 static void push_out(struct rdn_levels *l, unsigned side, int64_t from, int64_t to) {
-    struct rdn_side *s = &l->side[side];
     for (int64_t w = from >> 6; w < to >> 6; w++) {
-        uint64_t *bits = &s->bits[w & (l->size / 64 - 1)];
+        uint64_t *bits = rdn_levels_bits(l, side, w);
         while (*bits) {
             int64_t k = (w * 64) | __builtin_ctzll(*bits);
-            struct rdn_level *v = &s->win[k & (l->size - 1)];
+            struct rdn_level *v = slot_of(l, side, k);
             far_put(l, side, rdn_levels_key(side, k), *v);
             *v = (struct rdn_level){ 0 };
-            unmark(l, s, k);
+            unmark(l, side, k);
         }
     }
 }
@@ -139,15 +134,15 @@ static void pull_in(struct rdn_levels *l, unsigned side) {
             continue;
         }
         far_remove(l, f);
-        s->win[k & (l->size - 1)] = (struct rdn_level){ v.qty, v.orders, 0 };
-        mark(l, s, k);
+        *slot_of(l, side, k) = (struct rdn_level){ v.qty, v.orders, 0 };
+        mark(l, side, k);
     }
 }
 
-static uint32_t marked(const struct rdn_levels *l, const struct rdn_side *s, int64_t from, int64_t to) {
+static uint32_t marked(const struct rdn_levels *l, unsigned side, int64_t from, int64_t to) {
     uint32_t n = 0;
     for (int64_t w = from >> 6; w < to >> 6; w++)
-        n += (uint32_t)__builtin_popcountll(s->bits[w & (l->size / 64 - 1)]);
+        n += (uint32_t)__builtin_popcountll(*rdn_levels_bits(l, side, w));
     return n;
 }
 
@@ -160,7 +155,7 @@ static bool centre(struct rdn_levels *l, unsigned side, int64_t k) {
         from = lo + l->size > s->lo ? lo + l->size : s->lo;
         to = hi;
     }
-    if (s->count && l->far_count + marked(l, s, from, to) > l->far_cap / 4 * 3)
+    if (s->count && l->far_count + marked(l, side, from, to) > l->far_cap / 4 * 3)
         return false;
     push_out(l, side, from, to);
     s->lo = lo;
@@ -179,7 +174,7 @@ static void find_best(struct rdn_levels *l, unsigned side) {
     struct rdn_side *s = &l->side[side];
     if (!s->count)
         return;
-    if (!scan_down(l, s, s->best, &s->best)) {
+    if (!scan_down(l, side, s->best, &s->best)) {
         bool found = false;
         for (uint32_t i = 0; i < l->far_cap; i++) {
             int64_t k = rdn_levels_key(side, l->far[i].px);
@@ -220,15 +215,15 @@ bool rdn_levels_set(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty
         rdn_levels_take(l, side, px, INT64_MAX, UINT32_MAX);
         return true;
     }
-    bool far = !inside(l, s, k), is_new = far ? !far_find(l, side, px)->place : !s->win[k & (l->size - 1)].qty;
+    bool far = !inside(l, s, k), is_new = far ? !far_find(l, side, px)->place : !slot_of(l, side, k)->qty;
     if (is_new && !open_level(l, side, k, &far))
         return false;
     struct rdn_level v = { qty, orders, 0 };
     if (far) {
         far_put(l, side, px, v);
     } else {
-        s->win[k & (l->size - 1)] = v;
-        mark(l, s, k);
+        *slot_of(l, side, k) = v;
+        mark(l, side, k);
     }
     return true;
 }
@@ -236,7 +231,7 @@ bool rdn_levels_set(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty
 bool rdn_levels_add(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty, uint32_t orders) {
     struct rdn_side *s = &l->side[side];
     int64_t k = rdn_levels_key(side, px), sum;
-    struct rdn_level *v = &s->win[k & (l->size - 1)];
+    struct rdn_level *v = slot_of(l, side, k);
     if (__builtin_expect(inside(l, s, k) && v->qty, 1)) {
         if (__builtin_add_overflow(v->qty, qty, &sum))
             return false;
@@ -275,11 +270,11 @@ int64_t rdn_levels_take(struct rdn_levels *l, unsigned side, int64_t px, int64_t
         }
         return got;
     }
-    struct rdn_level *v = &s->win[k & (l->size - 1)];
+    struct rdn_level *v = slot_of(l, side, k);
     int64_t got = take_from(&v->qty, &v->orders, qty, orders);
     if (got && !v->qty) {
         *v = (struct rdn_level){ 0 };
-        unmark(l, s, k);
+        unmark(l, side, k);
         s->count--;
         if (k == s->best)
             find_best(l, side);
@@ -291,7 +286,7 @@ int64_t rdn_levels_qty(const struct rdn_levels *l, unsigned side, int64_t px) {
     const struct rdn_side *s = &l->side[side];
     int64_t k = rdn_levels_key(side, px);
     if (inside(l, s, k))
-        return s->win[k & (l->size - 1)].qty;
+        return slot_of(l, side, k)->qty;
     const struct rdn_far_level *f = far_find(l, side, px);
     return f->place ? f->qty : 0;
 }
@@ -301,11 +296,11 @@ void rdn_levels_clear(struct rdn_levels *l, unsigned side) {
     if (!s->count)
         return;
     for (uint32_t w = 0; w < l->size / 64; w++)
-        if (s->bits[w]) {
-            memset(&s->win[w * 64], 0, 64 * sizeof s->win[0]);
-            s->bits[w] = 0;
+        if (*rdn_levels_bits(l, side, w)) {
+            memset(rdn_levels_slot(l, side, rdn_levels_key(side, w) * 64), 0, 64 * sizeof *l->win);
+            *rdn_levels_bits(l, side, w) = 0;
         }
-    memset(s->words, 0, words_of(l->size) * 8);
+    memset(l->words[side], 0, words_of(l->size) * 8);
     for (uint32_t i = 0; s->in_far && i < l->far_cap;) {            /* as pull_in */
         if (l->far[i].place == side + 1)
             far_remove(l, &l->far[i]);
@@ -337,9 +332,9 @@ bool rdn_levels_next(const struct rdn_levels *l, unsigned side, bool *started, i
         return false;
     *started = true;
     /* Far levels lie below the window: the window covers best, and nothing is above that. */
-    bool near = inside(l, s, k) && scan_down(l, s, k, &at);
+    bool near = inside(l, s, k) && scan_down(l, side, k, &at);
     if (near)
-        *ret = s->win[at & (l->size - 1)];
+        *ret = *slot_of(l, side, at);
     else if (!next_far(l, side, k + 1, &at, ret))
         return false;
     *px = rdn_levels_key(side, at);

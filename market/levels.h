@@ -4,9 +4,9 @@
  *   add, take, set, get     O(1); a new best price may move the window: O(levels that leave or enter)
  *   next                    the next worse level in the window by bitmap; beyond it by a search of the map
  *
- * A side keeps its prices as keys that grow towards the market: the price for bids, its negation for asks. So best is the largest
- * key of either side, and there is one direction to look in. Slot = key mod window: a ring, whose levels stay where they are when
- * the window moves.
+ * A side keeps its prices as keys that grow towards the market: the price for bids, its complement for asks. So best is the largest
+ * key of either side, and there is one direction to look in. Slot = price mod window: a ring, whose levels stay where they are when
+ * the window moves. Both sides of 64 prices lie together, and so do their bits: what is near the market is in few lines and pages.
  *
  * The best level of a side is always in its window. A side must not be asked for prices beyond RDN_PX_MAX. */
 #ifndef RDN_LEVELS_H
@@ -21,13 +21,14 @@ enum { RDN_BID, RDN_ASK, RDN_SIDES };
 struct rdn_level { int64_t qty; uint32_t orders, first; };           /* qty 0: no level */
 struct rdn_far_level { int64_t px, qty; uint32_t orders, place; };   /* place: side + 1; 0: free */
 struct rdn_side {
-    struct rdn_level *win;
-    uint64_t *bits, *words;              /* one bit a slot; one bit a word of bits */
     int64_t lo, best;                    /* keys; the window is [lo, lo + size) */
     uint32_t count, in_far;              /* levels, all and in the map */
 };
-struct rdn_levels {
+struct rdn_levels {                      /* what every event needs is in the first line */
     struct rdn_side side[RDN_SIDES];
+    struct rdn_level *win;               /* 64 bids, 64 asks of the same prices, the next 64 */
+    uint64_t *bits;                      /* a bit a key: a word of bids, one of asks of the same prices, the next */
+    uint64_t *words[RDN_SIDES];          /* a bit a word of bits, in the order of keys */
     struct rdn_far_level *far;
     uint32_t size, far_cap, far_count;   /* powers of two */
     uint64_t moves;                      /* times a window went elsewhere */
@@ -45,21 +46,27 @@ int64_t rdn_levels_take(struct rdn_levels *, unsigned side, int64_t px, int64_t 
 bool rdn_levels_set(struct rdn_levels *, unsigned side, int64_t px, int64_t qty, uint32_t orders);
 int64_t rdn_levels_qty(const struct rdn_levels *, unsigned side, int64_t px);
 
-static inline int64_t rdn_levels_key(unsigned side, int64_t px) { return side == RDN_BID ? px : -px; }
+static inline int64_t rdn_levels_key(unsigned side, int64_t px) { return px ^ -(int64_t)side; }         /* and back */
+static inline struct rdn_level *rdn_levels_slot(const struct rdn_levels *l, unsigned side, int64_t px) {
+    uint64_t at = (uint64_t)px & (l->size - 1);
+    return &l->win[(at & ~63ull) * 2 + side * 64 + (at & 63)];
+}
+/* The word of bits that has key word w (key / 64). */
+static inline uint64_t *rdn_levels_bits(const struct rdn_levels *l, unsigned side, int64_t w) {
+    return &l->bits[((uint64_t)rdn_levels_key(side, w) & (l->size / 64 - 1)) * 2 + side];
+}
 static inline bool rdn_levels_best(const struct rdn_levels *l, unsigned side, int64_t *ret_px, int64_t *ret_qty) {
     const struct rdn_side *s = &l->side[side];
     *ret_px = *ret_qty = 0;
     if (!s->count)
         return false;
     *ret_px = rdn_levels_key(side, s->best);
-    *ret_qty = s->win[s->best & (l->size - 1)].qty;
+    *ret_qty = rdn_levels_slot(l, side, *ret_px)->qty;
     return true;
 }
 /* The level of a price that the window holds, or NULL. */
 static inline struct rdn_level *rdn_levels_near(const struct rdn_levels *l, unsigned side, int64_t px) {
-    const struct rdn_side *s = &l->side[side];
-    int64_t k = rdn_levels_key(side, px);
-    return (uint64_t)k - (uint64_t)s->lo < l->size ? &s->win[k & (l->size - 1)] : NULL;
+    return (uint64_t)rdn_levels_key(side, px) - (uint64_t)l->side[side].lo < l->size ? rdn_levels_slot(l, side, px) : NULL;
 }
 /* As add and take, for levels of the window that were there and stay. */
 static inline bool rdn_levels_add_fast(struct rdn_levels *l, unsigned side, int64_t px, int64_t qty) {
@@ -79,10 +86,10 @@ static inline int64_t rdn_levels_take_fast(struct rdn_levels *l, unsigned side, 
     v->orders -= orders;
     return qty;
 }
-static inline void rdn_levels_prefetch(const struct rdn_levels *l, unsigned side, int64_t px) {
-    int64_t k = rdn_levels_key(side, px);
-    __builtin_prefetch(&l->side[side].win[k & (l->size - 1)], 1);
-    __builtin_prefetch(&l->side[side].bits[(k & (l->size - 1)) >> 6], 1);
+/* always_inline: as rdn_orders_prefetch. */
+static inline __attribute__((always_inline)) void rdn_levels_prefetch(const struct rdn_levels *l, unsigned side, int64_t px) {
+    __builtin_prefetch(rdn_levels_slot(l, side, px), 1);
+    __builtin_prefetch(rdn_levels_bits(l, side, rdn_levels_key(side, px) >> 6), 1);
 }
 /* The best level worse than *px (first: the best of all, with *started false). */
 bool rdn_levels_next(const struct rdn_levels *, unsigned side, bool *started, int64_t *px, struct rdn_level *ret);
