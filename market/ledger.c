@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ledger.c: the events of ledger.h. Each changes the state, then the rows, then gives the rules what they are to judge. */
+#include <stddef.h>
 #include <string.h>
 #include "base/err.h"
 #include "market/ledger_impl.h"
@@ -573,7 +574,7 @@ static void tell_pnl(struct rdn_ledger *l, int64_t ts) {
 }
 
 /* ---- any event ---- */
-/* Texts that an event uses, a bit each in the order of `texts_good`. */
+/* Texts that an event uses, a bit each. */
 enum { ID = 1, ORIG_ID = 2, ACCOUNT = 4, TRADER = 8, ALGO = 16, SESSION = 32, VENUE = 64, SYMBOL = 128, SMP = 256, SCOPE = 512, KEY = 1024, STATE = 2048, WHO = 4096 };
 static uint32_t texts_of(in_t *e) {
     static const uint16_t of[RDN_LK_COUNT] = {
@@ -587,13 +588,14 @@ static uint32_t texts_of(in_t *e) {
         return e->order == RDN_LO_CANCEL ? ID | ACCOUNT | SESSION : of[e->kind] | ORIG_ID;
     return of[e->kind] | (e->kind == RDN_LK_FILL && e->has_account ? ACCOUNT | SYMBOL | ALGO : 0);
 }
+_Static_assert(offsetof(struct rdn_ledger_in, who) == offsetof(struct rdn_ledger_in, id) + 12 * sizeof(uint32_t), "texts stand side by side, in the order of the bits");
 /* They are in the symbol table. */
 static bool texts_good(const struct rdn_ledger *l, in_t *e) {
-    const uint32_t v[] = { e->id, e->orig_id, e->account, e->trader, e->algo, e->session, e->venue, e->symbol, e->smp, e->scope, e->key, e->state, e->who };
-    uint32_t known = rdn_sym_count(l->o.syms), strange = 0;
-    for (unsigned i = 0; i < sizeof v / sizeof *v; i++)
-        strange |= (uint32_t)(v[i] >= known) << i;
-    return !(strange & texts_of(e));
+    const uint32_t *v = (const uint32_t *)(const void *)((const char *)e + offsetof(struct rdn_ledger_in, id)), known = rdn_sym_count(l->o.syms);
+    for (uint32_t uses = texts_of(e); uses; uses &= uses - 1)
+        if (v[__builtin_ctz(uses)] >= known)
+            return false;
+    return true;
 }
 
 int rdn_ledger_begin(struct rdn_ledger *l, in_t *e) {
