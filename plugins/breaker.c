@@ -27,17 +27,16 @@ static void over(struct rdn_work *w, bool good, int64_t now) {
     w->trial = 0;
     atomic_store(&seat->trial_ns, now + again_ns);
     rdn_work_move(w, RDN_W_MOVING, RDN_W_READY);
-    if (!good)
+    if (!good || atomic_load(&seat->tripped) != 1)      /* or somebody opened it meanwhile */
         return;
-    uint32_t tripped = 1;
     atomic_store(&seat->timeouts, RDN_TIMEOUTS_TO_TRIP - 1u);
-    atomic_compare_exchange_strong(&seat->tripped, &tripped, 0u);
+    atomic_store(&seat->tripped, 0u);
 }
 
 int64_t rdn_breaker_look(struct rdn_work *w, int64_t now) {
     struct rdn_wlane *seat = w->lane;
     if (!w->trial) {
-        if (atomic_load(&seat->tripped) != 1 || w->gen->testing)
+        if (atomic_load(&seat->tripped) != 1 || w->gen->testing || !w->gen->live)
             return INT64_MAX;
         if (now < atomic_load(&seat->trial_ns))
             return atomic_load(&seat->trial_ns);

@@ -505,6 +505,7 @@ void rdn_plugin_lift(struct rdn_plugin *p) {
     for (uint32_t i = 0; i < p->nlanes; i++) {
         p->lanes[i].ndeaths = p->lanes[i].backoff_ms = 0;
         memset(p->lanes[i].deaths_ns, 0, sizeof p->lanes[i].deaths_ns);
+        atomic_store(&p->lanes[i].timeouts, 0u);
         atomic_store(&p->lanes[i].tripped, 0u);
     }
     rdn_fate_hurry(p->ps, p);
