@@ -79,19 +79,20 @@ static void leave(struct rdn_wlane *seat) {
 }
 
 /* The lane's worker, BUSY now; NULL when none is ready. While state is carried over the lane waits, and a worker that was replaced
- * in between is followed. */
+ * or asked for its state in between is looked for again. */
 static struct rdn_work *take_ready(struct rdn_wlane *l, int64_t until) {
     for (;;) {
-        if (atomic_load(&l->halt) && rdn_mono_ns() < until) {
-            rdn_futex_wait(&l->halt, 1, until);
+        uint32_t halt = atomic_load(&l->halt);
+        if (halt % 2 && rdn_mono_ns() < until) {
+            rdn_futex_wait(&l->halt, halt, until);
             continue;
         }
         struct rdn_work *w = hold(l);
         if (w && rdn_work_move(w, RDN_W_READY, RDN_W_BUSY))
             return w;
-        bool followed = atomic_load(&l->cur) != w;
+        bool changed = atomic_load(&l->halt) != halt || atomic_load(&l->cur) != w;
         release(l);
-        if (!followed)
+        if (!changed)
             return NULL;
     }
 }

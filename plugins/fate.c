@@ -317,15 +317,18 @@ static void respawn(struct rdn_plugins *ps, struct rdn_work *dead, int64_t now) 
     ps->works = w;
 }
 
+/* The newest call is a trial's or a hand-over's: no lane counted it. */
+static bool uncounted(const struct rdn_work *w) { return w->trial || w->moving; }
+
 /* The lane said TIMEOUT, DIED or BAD_REPLY at once; what really ended the call is known only now. */
 static enum rdn_outcome verdict(struct rdn_work *w, int sig) {
     struct rdn_wlane *l = w->lane;
-    bool by_us = w->killed && sig == SIGKILL, called = atomic_load(&w->posted) > 1;
+    bool by_us = w->killed && sig == SIGKILL, called = atomic_load(&w->posted) > 1 && !uncounted(w);
     if (!w->was_late && by_us && !w->cause)
         return RDN_OUT_BAD_REPLY;                       /* condemned by the lane, which counted it */
     enum rdn_outcome out = w->was_late && by_us ? RDN_OUT_KILLED : RDN_OUT_DIED;
     uint32_t said = w->was_late ? RDN_OUT_TIMEOUT : RDN_OUT_BAD_REPLY;
-    if (called && w->was_late && !w->trial) {           /* no lane counted a trial */
+    if (called && w->was_late) {
         l->moved[RDN_OUT_TIMEOUT]--;
         l->moved[out]++;
     }
@@ -485,10 +488,11 @@ bool rdn_fate_stopping(struct rdn_wlane *l) {
 
 static int64_t look_stopping(struct rdn_plugins *ps, struct rdn_work *w, int64_t now) {
     uint32_t call = atomic_load(&w->posted), seq = atomic_load_explicit(&w->res->seq, memory_order_acquire);
-    if (seq == call && atomic_load(&w->state) == RDN_W_LATE)
+    if (seq == call && atomic_load(&w->state) == RDN_W_LATE && !uncounted(w))
         stopped_note(ps, w);
     if (seq == call && rdn_work_move(w, RDN_W_LATE, RDN_W_READY)) {
         w->trial = 0;
+        w->moving = false;
         w->phase = RDN_WP_SERVING;
         w->was_late = false;
         return now;

@@ -12,9 +12,10 @@
 static const int64_t ms = 1000000, patience_ns = 20000000;
 struct pair { struct rdn_work *old, *fresh; bool claimed; };
 
+/* The worker that has the lane's state. One that is late has it too, and comes to rest within its grace or dies (claim). */
 static struct rdn_work *find(struct rdn_plugins *ps, const struct rdn_gen *g, const struct rdn_wlane *l) {
     struct rdn_work *w = ps->works;
-    while (w && (w->gen != g || w->lane != l || w->phase != RDN_WP_SERVING))
+    while (w && (w->gen != g || w->lane != l || (w->phase != RDN_WP_SERVING && w->phase != RDN_WP_STOPPING)))
         w = w->next;
     return w;
 }
@@ -63,8 +64,10 @@ static int claim(struct rdn_plugins *ps, struct pair *x, redan_error *reterr) {
     struct rdn_plugin *p = x->old->gen->plugin;
     int64_t until = rdn_mono_ns() + atomic_load(&p->cap_ns) + p->grace_ns + 1000 * ms;
     while (atomic_load(&x->old->state) != RDN_W_DEAD) {
-        if ((x->claimed = rdn_work_move(x->old, RDN_W_READY, RDN_W_MOVING)))
+        if ((x->claimed = rdn_work_move(x->old, RDN_W_READY, RDN_W_MOVING))) {
+            x->old->moving = true;
             return 0;
+        }
         if (rdn_mono_ns() >= until)
             return rdn_fail(reterr, PLUGIN, "R4326", "lane %u: the worker does not come to rest", x->old->lane->index);
         pthread_mutex_unlock(&ps->mu);
@@ -75,7 +78,7 @@ static int claim(struct rdn_plugins *ps, struct pair *x, redan_error *reterr) {
 }
 
 static int claim_and_move(struct rdn_plugins *ps, struct pair *x, redan_error *reterr) {
-    atomic_store(&x->fresh->lane->halt, 1u);            /* begins no further call */
+    atomic_fetch_add(&x->fresh->lane->halt, 1u);        /* odd: begins no further call */
     int rc = x->old ? claim(ps, x, reterr) : 0;
     if (rc < 0 || !x->claimed)
         return rc;
@@ -85,11 +88,15 @@ static int claim_and_move(struct rdn_plugins *ps, struct pair *x, redan_error *r
     return rc;
 }
 
-/* The lane that waited goes on: with the new worker, or with the old one. */
+/* The lane that waited goes on: with the new worker, or with the old one; a late one is the supervisor's. */
 static void let_go(struct rdn_wlane *l, struct pair *x, bool moved) {
-    if (x->claimed && !rdn_work_move(x->old, RDN_W_MOVING, moved ? RDN_W_DEAD : RDN_W_READY) && moved)
+    if (x->claimed && moved)
         rdn_work_die(x->old);
-    atomic_store(&l->halt, 0u);
+    else if (x->claimed && rdn_work_move(x->old, RDN_W_MOVING, RDN_W_READY))
+        x->old->moving = false;
+    if (atomic_load(&l->halt) % 2 == 0)                 /* it was never asked to wait */
+        return;
+    atomic_fetch_add(&l->halt, 1u);
     rdn_futex_wake(&l->halt);
 }
 

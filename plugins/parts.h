@@ -66,7 +66,7 @@ struct rdn_work {                                       /* one worker process */
     int req_fd, res_fd, pidfd, listener, wait_status, err;
     pid_t pid;
     uint32_t got, step, storm_seq, storm, cpu_posted, places, trial;      /* trial: number of the golden row that is asked now; 0: none (breaker.c) */
-    bool spawned, confined, exited, killed, retired, was_late;
+    bool spawned, confined, exited, killed, retired, was_late, moving;        /* moving: it is asked for its state (handover.c) */
     const char *cause;                                  /* why the supervisor killed it, when not for lateness */
     int64_t asked_ns, due_ns, gone_ns, storm_ns;
     uint32_t storm_second;
@@ -87,7 +87,7 @@ struct rdn_wlane {
     char (*text)[260];                                  /* text answers of one row */
     _Atomic uint32_t tripped, timeouts, last, log_due;  /* tripped: 1 by late calls, 2 by deaths; timeouts: in a row; log_due: bit by outcome */
     _Atomic int64_t trial_ns;                           /* tripped: when the worker is tried next */
-    _Atomic uint32_t halt;                              /* 1: state is carried over, begin no call (handover.c); a futex word */
+    _Atomic uint32_t halt;                              /* odd: state is carried over, begin no call; each hand-over adds two (handover.c). A futex word */
     _Atomic uint64_t calls, outcomes[RDN_OUT_COUNT];
     struct rdn_note note;
     struct rdn_lognote log;

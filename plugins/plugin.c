@@ -252,6 +252,8 @@ static void keep_wishes(struct rdn_plugin *p, const struct rdn_plugin_spec *s) {
     p->asked.npreload = s->npreload;
 }
 
+static bool carries(const struct rdn_plugin *p, const struct rdn_pack *k) { return p->asked.carry || !strcmp(k->m.state, "carry"); }
+
 /* What this text's manifest asks for, within what the opener allows. */
 static void limit(struct rdn_gen *g, const struct rdn_pack *k) {
     const struct rdn_plugin *p = g->plugin;
@@ -260,7 +262,7 @@ static void limit(struct rdn_gen *g, const struct rdn_pack *k) {
     g->mem_cap = (uint64_t)(k->bare && p->asked.mem_cap_mib ? p->asked.mem_cap_mib : lower(k->m.mem_cap_mib, p->asked.mem_cap_mib)) << 20;
     g->max_rows = k->bare ? RDN_PLUGIN_ROWS : k->m.max_rows;
     g->threads = k->m.threads;
-    g->carry = p->asked.carry || !strcmp(k->m.state, "carry");
+    g->carry = carries(p, k);
     g->req_bytes = g->carry && p->req_bytes < RDN_PAGE + RDN_STATE_MAX ? RDN_PAGE + RDN_STATE_MAX : p->req_bytes;
     g->res_bytes = g->carry && p->res_bytes < RDN_RES_VALUES + RDN_STATE_MAX ? RDN_RES_VALUES + RDN_STATE_MAX : p->res_bytes;
 }
@@ -515,7 +517,7 @@ static int reload_locked(struct rdn_plugin *p, const struct rdn_pack *k, bool *s
     *same = p->live && !memcmp(k->sha256, p->live->sha256, sizeof k->sha256) && !p->quarantined;
     if (*same)
         return 0;
-    if (p->live && p->live->carry && !strcmp(k->m.state, "carry") && strcmp(p->live->group->role, rdn_pack_role(k)))
+    if (p->live && p->live->carry && carries(p, k) && strcmp(p->live->group->role, rdn_pack_role(k)))
         return rdn_fail(reterr, PLUGIN, "R4326", "state of kind %s cannot be given to kind %s", p->live->group->role, rdn_pack_role(k));
     struct rdn_gen *g = new_gen(p, k, reterr);
     int rc = g ? bring_up(g, k, reterr) : REDAN_E_PLUGIN;
