@@ -8,8 +8,10 @@
  *
  * Limited API of CPython 3.11: one library for 3.11 and everything later. Objects own what redan.h hands out; closing an
  * engine closes its lanes and rule sets first, so the order in which Python frees them does not matter.
- * Threads: a lane and the set-up of an engine have a mutex each. It is taken without the GIL, and the GIL is never wanted by
- * whoever holds it except to convert a row of a batch that emitted; a lane handed from one thread to the next stays [lane].
+ * Threads: a lane, a market's reading and the set-up of an engine have a mutex each. It is waited for without the GIL.
+ * Making an object may run the collector, and with it anybody's __del__, which may call this very object or let another thread in.
+ * So nothing of Python is made or called while a mutex is held: what an answer is made of is copied first. And what is read while objects
+ * are made must stay: the engine's memory for those who said so (ext_engine_use). A lane handed from one thread to the next stays [lane].
  * Log lines come from the supervisor's thread and are queued: that thread never needs the interpreter. */
 #ifndef RDN_EXT_H
 #define RDN_EXT_H
@@ -44,6 +46,8 @@ struct ext_rules;
 struct ext_engine {
     PyObject_HEAD
     redan_engine *eng;                                   /* NULL once closed */
+    redan_engine *closing;                               /* closed, and ends with the last of its users */
+    uint32_t users;                                      /* calls that read its memory, or that of its rule sets, while they make objects */
     pthread_mutex_t setup;
     struct ext_log log;
     struct ext_lane *lanes;                              /* all that live */
@@ -79,9 +83,15 @@ void ext_lock(pthread_mutex_t *);
 void ext_push(PyObject **list, PyObject *item);
 void ext_free(PyObject *self);                           /* a heap type's last step */
 
+/* ext_engine.c: between the two the engine and its rule sets stay, whoever closes it. false: it is closed, which was raised. */
+bool ext_engine_use(struct ext_engine *);
+void ext_engine_done(struct ext_engine *);
+
 /* ext_value.c */
 PyObject *ext_type_tuple(const struct rdn_type *);       /* (text, kind, scale, n, dims, members) */
-PyObject *ext_emits(const redan_verdict *);              /* [(name, {field: value})] */
+PyObject *ext_emits(const redan_emit *, uint32_t n);     /* [(name, {field: value})] */
+/* A copy to which nothing of the lane or of its rules belongs. The arena has an .oom. */
+const redan_emit *ext_emits_keep(struct rdn_arena *, const redan_emit *, uint32_t n);
 PyObject *ext_decimal(rdn_i128, unsigned scale);
 /* ext_layout.c */
 PyObject *ext_rules_declared(PyObject *self, PyObject *none);

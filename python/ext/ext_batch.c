@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ext_batch.c: many rows in a call: a buffer of rows or one array a field in, packed answers out.
  *
- * The GIL is released from the first row to the last, but for a row that emits: its values are borrowed from the lane and
- * become objects at once. A lane's arrays are its own until the next call, so each chunk is copied before the next. */
+ * The GIL is released from the first row to the last, and objects are made when the lane is not held any more (ext.h). A lane's arrays
+ * are its own until the next call, so each chunk is copied before the next: names once a batch, and what a row emits. */
 #include "python/ext/ext.h"
 
 enum { CHUNK = 1024, FIELDS_MAX = 256, NO_VERDICT = 255 };
@@ -18,7 +18,7 @@ struct answer {
 _Static_assert(sizeof(struct answer) == 48, "as in redan/engine.py");
 
 struct list { uint32_t *p; size_t n, cap; };
-struct names { const char *const *of; uint32_t *number; uint32_t n; };       /* by code or rule of the generation: 1 + place in `names` */
+struct emitted { struct emitted *next; size_t row; uint32_t n; const redan_emit *emits; };
 
 struct batch {
     redan_lane *lane;
@@ -32,9 +32,10 @@ struct batch {
     struct answer *answers;
     struct list codes, shadow, undefined;
     uint64_t generation; bool named;                     /* of what follows */
-    struct list code_names, rule_names;
-    PyObject *names, *emits;
-    PyThreadState *saved;
+    struct list code_names, rule_names;                  /* by number: 1 + place in `names`; 0: not seen yet */
+    struct rdn_arena a;                                  /* of the names and of what rows emit */
+    const char **names; size_t nnames, names_cap;
+    struct emitted *emits, **last;
     redan_verdict v[CHUNK];
 };
 
@@ -53,7 +54,28 @@ static bool grow(struct list *l, size_t more) {
 }
 
 /* ---- names ---- */
-/* A name's place in the list of names; taken from the interpreter once a name and generation. */
+/* A new name's place; the same text of two generations has one place. UINT32_MAX: no memory. */
+static uint32_t new_name(struct batch *b, const char *text) {
+    for (size_t i = 0; i < b->nnames; i++)
+        if (strcmp(b->names[i], text) == 0)
+            return (uint32_t)i;
+    if (b->nnames == b->names_cap) {
+        size_t cap = b->names_cap ? b->names_cap * 2 : 64;
+        const char **more = rdn_arena_alloc(&b->a, cap * sizeof *more);
+        if (!more)
+            return UINT32_MAX;
+        if (b->nnames)
+            memcpy(more, b->names, b->nnames * sizeof *more);
+        b->names = more;
+        b->names_cap = cap;
+    }
+    const char *copy = rdn_arena_strndup(&b->a, text, strlen(text));
+    if (!copy)
+        return UINT32_MAX;
+    b->names[b->nnames] = copy;
+    return (uint32_t)b->nnames++;
+}
+
 static uint32_t place_of(struct batch *b, struct list *known, uint32_t number, const char *text) {
     while (known->n <= number) {
         if (!grow(known, 1))
@@ -62,21 +84,10 @@ static uint32_t place_of(struct batch *b, struct list *known, uint32_t number, c
     }
     if (known->p[number])
         return known->p[number] - 1;
-    PyEval_RestoreThread(b->saved);
-    PyObject *name = PyUnicode_FromString(text ? text : "?");
-    Py_ssize_t at = name && b->names ? PySequence_Index(b->names, name) : -1;
-    if (at < 0 && name && b->names) {
-        PyErr_Clear();
-        at = PyList_Size(b->names);
-        if (PyList_Append(b->names, name) < 0)
-            at = -1;
-    }
-    Py_XDECREF(name);
-    b->saved = PyEval_SaveThread();
-    if (at < 0)
-        return UINT32_MAX;
-    known->p[number] = (uint32_t)at + 1;
-    return (uint32_t)at;
+    uint32_t at = new_name(b, text ? text : "?");
+    if (at != UINT32_MAX)
+        known->p[number] = at + 1;
+    return at;
 }
 
 static bool add_codes(struct batch *b, struct list *to, const uint32_t *codes, uint32_t n) {
@@ -103,13 +114,14 @@ static bool add_rules(struct batch *b, const uint16_t *rules, uint32_t n) {
 }
 
 /* ---- answers ---- */
-static bool add_emits(struct batch *b, const redan_verdict *v) {
-    PyEval_RestoreThread(b->saved);
-    PyObject *e = ext_emits(v), *pair = e ? Py_BuildValue("(nN)", (Py_ssize_t)b->done, e) : NULL;
-    ext_push(&b->emits, pair);
-    bool ok = b->emits != NULL;
-    b->saved = PyEval_SaveThread();
-    return ok;
+struct emitting { struct batch *b; const redan_verdict *v; };
+static void add_emits(void *ctx) {
+    const struct emitting *x = ctx;
+    struct batch *b = x->b;
+    struct emitted *e = rdn_new(&b->a, struct emitted);
+    *e = (struct emitted){ NULL, b->done, x->v->nemits, ext_emits_keep(&b->a, x->v->emits, x->v->nemits) };
+    *b->last = e;
+    b->last = &e->next;
 }
 
 static bool keep(struct batch *b, const redan_verdict *v) {
@@ -119,7 +131,7 @@ static bool keep(struct batch *b, const redan_verdict *v) {
         b->named = true;
     }
     bool ok = add_codes(b, &b->codes, v->codes, v->ncodes) && add_codes(b, &b->shadow, v->shadow, v->nshadow) && add_rules(b, v->undefined, v->nundefined);
-    ok = ok && (!v->nemits || add_emits(b, v));
+    ok = ok && (!v->nemits || rdn_arena_guard(&b->a, add_emits, &(struct emitting){ b, v }));
     b->answers[b->done] = (struct answer){ v->now_ns, v->for_ns, v->score, v->generation, (uint32_t)b->codes.n, (uint32_t)b->shadow.n,
                                            (uint32_t)b->undefined.n, v->verdict, v->flags, { 0 } };
     b->done += ok;
@@ -144,7 +156,7 @@ static int judge_chunk(struct batch *b, size_t n, size_t *ret_done) {
     return redan_eval_columns(b->lane, b->event, &c, n, b->v, ret_done);
 }
 
-/* Without the GIL. A row that is not valid is skipped or ends it; .rc says how it ended. */
+/* Without the GIL, with the lane. A row that is not valid is skipped or ends it; .rc says how it ended. */
 static void judge_all(struct batch *b) {
     while (b->rc == 0 && b->done < b->n) {
         size_t left = b->n - b->done, done;
@@ -160,36 +172,55 @@ static void judge_all(struct batch *b) {
 
 static PyObject *bytes_of(const struct list *l) { return PyBytes_FromStringAndSize((const char *)l->p, (Py_ssize_t)(l->n * sizeof *l->p)); }
 
+static PyObject *name_list(const struct batch *b) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < b->nnames; i++)
+        ext_push(&list, PyUnicode_FromString(b->names[i]));
+    return list;
+}
+
+static PyObject *emit_list(const struct batch *b) {
+    PyObject *list = PyList_New(0);
+    for (const struct emitted *e = b->emits; list && e; e = e->next) {
+        PyObject *row = ext_emits(e->emits, e->n);
+        ext_push(&list, row ? Py_BuildValue("(nN)", (Py_ssize_t)e->row, row) : NULL);
+    }
+    return list;
+}
+
 /* (done, code, answers, codes, shadow, undefined, names, emits) */
 static PyObject *pack(const struct batch *b) {
     PyObject *answers = PyBytes_FromStringAndSize((const char *)b->answers, (Py_ssize_t)(b->done * sizeof *b->answers));
-    PyObject *codes = bytes_of(&b->codes), *shadow = bytes_of(&b->shadow), *undefined = bytes_of(&b->undefined), *r = NULL;
-    if (answers && codes && shadow && undefined)
-        r = Py_BuildValue("(niOOOOOO)", (Py_ssize_t)b->done, b->rc, answers, codes, shadow, undefined, b->names, b->emits);
+    PyObject *codes = bytes_of(&b->codes), *shadow = bytes_of(&b->shadow), *undefined = bytes_of(&b->undefined), *names = name_list(b),
+             *emits = emit_list(b), *r = NULL;
+    if (answers && codes && shadow && undefined && names && emits)
+        r = Py_BuildValue("(niOOOOOO)", (Py_ssize_t)b->done, b->rc, answers, codes, shadow, undefined, names, emits);
     Py_XDECREF(answers);
     Py_XDECREF(codes);
     Py_XDECREF(shadow);
     Py_XDECREF(undefined);
+    Py_XDECREF(names);
+    Py_XDECREF(emits);
     return r;
 }
 
 static PyObject *run(struct ext_lane *l, struct batch *b) {
-    b->names = PyList_New(0);
-    b->emits = PyList_New(0);
+    rdn_arena_init(&b->a, &rdn_libc_mem);
+    b->last = &b->emits;
     b->answers = malloc((b->n + 1) * sizeof *b->answers);
     PyObject *r = NULL;
-    if (b->names && b->emits && b->answers) {
-        ext_lock(&l->mu);
+    if (b->answers) {
+        Py_BEGIN_ALLOW_THREADS
+        pthread_mutex_lock(&l->mu);
         b->lane = l->lane;
         if (b->lane) {
             b->lane->owned = false;
-            b->saved = PyEval_SaveThread();
             judge_all(b);
-            PyEval_RestoreThread(b->saved);
         }
         pthread_mutex_unlock(&l->mu);
-        r = !b->lane ? ext_closed("lane") : b->rc == REDAN_E_NOMEM ? PyErr_Occurred() ? NULL : PyErr_NoMemory() : pack(b);
-    } else if (!PyErr_Occurred()) {
+        Py_END_ALLOW_THREADS
+        r = !b->lane ? ext_closed("lane") : b->rc == REDAN_E_NOMEM ? PyErr_NoMemory() : pack(b);
+    } else {
         PyErr_NoMemory();
     }
     free(b->answers);
@@ -198,27 +229,38 @@ static PyObject *run(struct ext_lane *l, struct batch *b) {
     free(b->undefined.p);
     free(b->code_names.p);
     free(b->rule_names.p);
-    Py_XDECREF(b->names);
-    Py_XDECREF(b->emits);
+    rdn_arena_fini(&b->a);
     return r;
 }
 
 /* ---- the calls ---- */
-/* The event as the active rules have it; a swap cannot change its layout, because its name is bound. */
-static const struct rdn_event *active_event(struct ext_lane *l, uint32_t event) {
+/* Sizes of the event as the active rules have it; a swap cannot change them, because its name is bound. */
+struct shape { uint32_t size, nfields, field[FIELDS_MAX]; bool present; };
+
+static bool shape_of(struct ext_lane *l, uint32_t event, struct shape *ret) {
     ext_lock(&l->mu);
-    int32_t x = l->lane && rdn_lane_sync(l->lane) ? rdn_lane_event(l->lane, event) : -1;
+    bool open = l->lane != NULL;
+    int32_t x = open && rdn_lane_sync(l->lane) ? rdn_lane_event(l->lane, event) : -1;
     const struct rdn_event *e = x < 0 ? NULL : &l->lane->b->rs->ir->events[x];
+    if (e) {
+        ret->size = e->size;
+        ret->nfields = e->nfields;
+        ret->present = e->has_present;
+        for (uint32_t i = 0; i < e->nfields && i < FIELDS_MAX; i++)
+            ret->field[i] = e->fields[i].size;
+    }
     pthread_mutex_unlock(&l->mu);
-    if (!e)
+    if (!open)
+        ext_closed("lane");
+    else if (!e)
         PyErr_SetString(PyExc_ValueError, "no rule set with this event is active");
-    return e;
+    return e != NULL;
 }
 
-static bool rows_fit(const struct rdn_event *e, const Py_buffer *rows, Py_ssize_t stride, Py_ssize_t n) {
-    Py_ssize_t size = e ? (Py_ssize_t)e->size : 0;
-    bool fits = e && n >= 0 && stride >= size && (!n || (rows->len >= size && (n - 1) <= (rows->len - size) / stride));
-    if (e && !fits)
+static bool rows_fit(const struct shape *e, const Py_buffer *rows, Py_ssize_t stride, Py_ssize_t n) {
+    Py_ssize_t size = (Py_ssize_t)e->size;
+    bool fits = n >= 0 && stride >= size && (!n || (rows->len >= size && (n - 1) <= (rows->len - size) / stride));
+    if (!fits)
         PyErr_SetString(PyExc_ValueError, "the rows do not fit into the buffer");
     return fits;
 }
@@ -231,10 +273,11 @@ PyObject *ext_lane_batch(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Iy*nnp", &event, &rows, &stride, &n, &skip))
         return NULL;
     struct batch *b = calloc(1, sizeof *b);
+    struct shape e;
     PyObject *r = NULL;
     if (!b) {
         PyErr_NoMemory();
-    } else if (rows_fit(active_event(ext_as_lane(self), event), &rows, stride, n)) {
+    } else if (shape_of(ext_as_lane(self), event, &e) && rows_fit(&e, &rows, stride, n)) {
         b->event = event;
         b->rows = rows.buf;
         b->stride = (size_t)stride;
@@ -285,11 +328,11 @@ static bool take_columns(struct batch *b, struct held *h, redan_columns *c, cons
 }
 
 /* Whether each column is as wide as its field: the engine reads that many bytes an element. */
-static bool widths_fit(const struct rdn_event *e, const struct batch *b, uint32_t nfields) {
-    bool fits = e && e->nfields == nfields && (!e->has_present || b->columns->present);
+static bool widths_fit(const struct shape *e, const struct batch *b, uint32_t nfields) {
+    bool fits = e->nfields == nfields && (!e->present || b->columns->present);
     for (uint32_t i = 0; fits && b->n && i < nfields; i++)
-        fits = e->fields[i].size == b->size[i];
-    if (e && !fits)
+        fits = e->field[i] == b->size[i];
+    if (!fits)
         PyErr_SetString(PyExc_ValueError, "the columns are not those of the event");
     return fits;
 }
@@ -305,6 +348,7 @@ PyObject *ext_lane_columns(PyObject *self, PyObject *args) {
         return PyErr_Format(PyExc_ValueError, "too many columns");
     struct batch *b = calloc(1, sizeof *b);
     struct held *h = calloc(1, sizeof *h);
+    struct shape e;
     const void *fields[FIELDS_MAX];
     redan_columns c = { 0 };
     if (!b || !h) {
@@ -314,7 +358,7 @@ PyObject *ext_lane_columns(PyObject *self, PyObject *args) {
         b->n = (size_t)n;
         b->skip = skip;
         b->columns = &c;
-        if (take_columns(b, h, &c, fields, ts, present, list) && widths_fit(active_event(ext_as_lane(self), event), b, c.nfields))
+        if (take_columns(b, h, &c, fields, ts, present, list) && shape_of(ext_as_lane(self), event, &e) && widths_fit(&e, b, c.nfields))
             r = run(ext_as_lane(self), b);
     }
     for (uint32_t i = 0; h && i < h->n; i++)

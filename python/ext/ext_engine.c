@@ -47,9 +47,14 @@ static void rules_shut(struct ext_rules *r) {
     r->rs = NULL;
 }
 
+/* With the set-up lock, or when nobody else has the engine. What somebody reads stays until he is done. */
 static void engine_shut(struct ext_engine *e) {
-    redan_engine *eng = e->eng;
+    redan_engine *eng = e->eng ? e->eng : e->closing;
     e->eng = NULL;                                       /* first: waiting below lets other threads ask for a lane */
+    e->closing = eng;
+    if (e->users)
+        return;
+    e->closing = NULL;
     for (struct ext_lane *l = e->lanes, *next; l; l = next) {
         Py_INCREF((PyObject *)l);                        /* waiting for its lock lets other threads drop it */
         lane_shut(l);
@@ -63,13 +68,28 @@ static void engine_shut(struct ext_engine *e) {
     Py_END_ALLOW_THREADS
 }
 
-static PyObject *engine_close(PyObject *self, PyObject *none) {
-    (void)none;
-    struct ext_engine *e = ext_as_engine(self);
+static void close_engine(struct ext_engine *e) {
     ext_lock(&e->setup);
     engine_shut(e);
     pthread_mutex_unlock(&e->setup);
+}
+
+static PyObject *engine_close(PyObject *self, PyObject *none) {
+    (void)none;
+    close_engine(ext_as_engine(self));
     Py_RETURN_NONE;
+}
+
+bool ext_engine_use(struct ext_engine *e) {
+    if (!e->eng)
+        return ext_closed("engine"), false;
+    e->users++;
+    return true;
+}
+
+void ext_engine_done(struct ext_engine *e) {
+    if (--e->users == 0 && e->closing)
+        close_engine(e);
 }
 
 static void engine_free(PyObject *self) {
@@ -81,7 +101,9 @@ static void engine_free(PyObject *self) {
 }
 
 /* ---- compile ---- */
-struct sink { PyObject *list; const char *file, *src; size_t len; };
+/* Diagnostics are copied, and become objects when the compiler has returned. */
+struct diag { struct diag *next; redan_diag d; const char *shown; };
+struct sink { struct rdn_arena a; struct diag *first, **last; const char *file, *src; size_t len; bool failed; };
 
 static uint32_t offset_of(const struct sink *s, uint32_t line, uint32_t col) {
     const char *p = s->src, *end = s->src + s->len;
@@ -100,54 +122,75 @@ static void on_diag(void *ctx, const redan_diag *d) {
     x.span.b = offset_of(s, d->end_line, d->end_col);
     rdn_buf_init(&b, &rdn_libc_mem);
     rdn_dsl_print_diag(&b, s->file, s->src, (uint32_t)s->len, &x, false);
-    const char *shown = rdn_buf_str(&b);
-    ext_push(&s->list, Py_BuildValue("(sIIIIszN)", d->code, (unsigned)d->line, (unsigned)d->col, (unsigned)d->end_line, (unsigned)d->end_col, d->text,
-                                     d->hint, PyUnicode_DecodeUTF8(shown, (Py_ssize_t)strlen(shown), "replace")));
+    struct diag *own = rdn_new(&s->a, struct diag);
+    const char *text = rdn_arena_strndup(&s->a, d->text, strlen(d->text)), *hint = d->hint ? rdn_arena_strndup(&s->a, d->hint, strlen(d->hint)) : NULL;
+    const char *shown = rdn_arena_strndup(&s->a, rdn_buf_str(&b), b.n);
+    s->failed = s->failed || b.failed || !own || !text || !shown || (d->hint && !hint);
     rdn_buf_fini(&b);
+    if (s->failed)
+        return;
+    *own = (struct diag){ NULL, *d, shown };
+    own->d.text = text;
+    own->d.hint = hint;
+    *s->last = own;
+    s->last = &own->next;
 }
 
-static struct ext_rules *rules_new(struct ext_engine *e, redan_ruleset *rs) {
+static PyObject *diag_list(const struct sink *s) {
+    PyObject *list = s->failed ? PyErr_NoMemory() : PyList_New(0);
+    for (const struct diag *x = s->first; list && x; x = x->next)
+        ext_push(&list, Py_BuildValue("(sIIIIszN)", x->d.code, (unsigned)x->d.line, (unsigned)x->d.col, (unsigned)x->d.end_line, (unsigned)x->d.end_col,
+                                      x->d.text, x->d.hint, PyUnicode_DecodeUTF8(x->shown, (Py_ssize_t)strlen(x->shown), "replace")));
+    return list;
+}
+
+/* Without rules yet: an object that is in the engine's list first loses what it is given when the engine is closed. */
+static struct ext_rules *rules_new(struct ext_engine *e) {
     allocfunc alloc = (allocfunc)PyType_GetSlot(ext_rules_type, Py_tp_alloc);
     struct ext_rules *r = (struct ext_rules *)alloc(ext_rules_type, 0);
-    if (!r) {
-        redan_release(rs);
+    if (!r)
         return NULL;
-    }
     r->owner = (struct ext_engine *)Py_NewRef((PyObject *)e);
-    r->rs = rs;
     r->next = e->rules;
     e->rules = r;
     return r;
 }
 
-/* compile(name, text: bytes, base_dir or None) -> (Rules, diagnostics). Holds the GIL: diagnostics become objects, and it takes less
- * than a millisecond for most files. */
-static PyObject *engine_compile(PyObject *self, PyObject *args) {
-    struct ext_engine *e = ext_as_engine(self);
-    const char *name, *text, *base;
-    Py_ssize_t len;
-    if (!PyArg_ParseTuple(args, "sy#z", &name, &text, &len, &base))
-        return NULL;
-    if (!e->eng)
-        return ext_closed("engine");
-    struct sink s = { PyList_New(0), name, text, (size_t)len };
+static PyObject *compile(struct ext_rules *r, struct sink *s, const char *base) {
     redan_compilation c = REDAN_COMPILATION_INIT;
-    c.ctx = &s;
+    c.ctx = s;
     c.on_diag = on_diag;
     c.base_dir = base;
-    redan_ruleset *rs;
     redan_error err = { 0 };
-    int rc = redan_compile(e->eng, name, text, (size_t)len, &c, &rs, &err);
+    int rc = redan_compile(r->owner->eng, s->file, s->src, s->len, &c, &r->rs, &err);
+    PyObject *list = diag_list(s);
     if (rc < 0)
-        return ext_raise(&err, s.list);
-    struct ext_rules *r = s.list ? rules_new(e, rs) : NULL;
-    if (!s.list)
-        redan_release(rs);
-    if (!r) {
-        Py_XDECREF(s.list);
+        return list ? ext_raise(&err, list) : NULL;
+    return list ? Py_BuildValue("(ON)", (PyObject *)r, list) : NULL;
+}
+
+/* compile(name, text: bytes, base_dir or None) -> (Rules, diagnostics). Holds the GIL: it takes less than a millisecond for most files. */
+static PyObject *engine_compile(PyObject *self, PyObject *args) {
+    struct ext_engine *e = ext_as_engine(self);
+    const char *base;
+    Py_ssize_t len;
+    struct sink s = { .first = NULL };
+    if (!PyArg_ParseTuple(args, "sy#z", &s.file, &s.src, &len, &base))
         return NULL;
+    struct ext_rules *r = rules_new(e);
+    PyObject *made = NULL;
+    if (!r)
+        return NULL;
+    s.len = (size_t)len;
+    s.last = &s.first;
+    rdn_arena_init(&s.a, &rdn_libc_mem);
+    if (ext_engine_use(e)) {
+        made = compile(r, &s, base);
+        ext_engine_done(e);
     }
-    return Py_BuildValue("(NN)", r, s.list);
+    rdn_arena_fini(&s.a);
+    Py_DECREF((PyObject *)r);
+    return made;
 }
 
 /* ---- activate ---- */
@@ -172,6 +215,10 @@ static PyObject *engine_activate(PyObject *self, PyObject *args) {
     redan_ruleset *rs = ext_as_rules(rules)->rs;
     if (!rs)
         return ext_closed("engine");
+    if (ext_as_rules(rules)->owner != e) {              /* which may be closed at any time */
+        PyErr_SetString(PyExc_ValueError, "the rule set belongs to another engine");
+        return NULL;
+    }
     redan_activation a = REDAN_ACTIVATION_INIT;
     a.expect = expect;
     uint64_t generation;
@@ -195,23 +242,21 @@ static PyObject *engine_rollback(PyObject *self, PyObject *none) {
 static PyObject *engine_active(PyObject *self, PyObject *none) {
     (void)none;
     struct ext_engine *e = ext_as_engine(self);
-    if (!e->eng)
-        return ext_closed("engine");
+    struct ext_rules *r = rules_new(e);
+    if (!r)
+        return NULL;
     ext_lock(&e->setup);                                /* which may wait without the GIL: somebody may close meanwhile */
-    if (!e->eng) {
-        pthread_mutex_unlock(&e->setup);
-        return ext_closed("engine");
-    }
-    struct rdn_active *a = atomic_load(&e->eng->active);
+    struct rdn_active *a = e->eng ? atomic_load(&e->eng->active) : NULL;
     uint64_t generation = a ? a->generation : 0;
-    redan_ruleset *rs = a ? a->rs : NULL;
-    if (rs)
-        rdn_ruleset_ref(rs);
+    bool closed = !e->eng;
+    if (a) {
+        rdn_ruleset_ref(a->rs);
+        r->rs = a->rs;
+    }
     pthread_mutex_unlock(&e->setup);
-    if (!rs)
-        return Py_BuildValue("(OK)", Py_None, 0ull);
-    struct ext_rules *r = rules_new(e, rs);
-    return r ? Py_BuildValue("(NK)", r, (unsigned long long)generation) : NULL;
+    PyObject *made = closed ? ext_closed("engine") : Py_BuildValue("(OK)", a ? (PyObject *)r : Py_None, (unsigned long long)generation);
+    Py_DECREF((PyObject *)r);
+    return made;
 }
 
 static PyObject *engine_event(PyObject *self, PyObject *args) {
@@ -234,30 +279,24 @@ static PyObject *sym_failed(int rc) {
     return ext_raise(&err, NULL);
 }
 
-static int sym_of(redan_engine *e, PyObject *text, uint32_t *ret) {
-    Py_ssize_t n;
-    const char *u = PyUnicode_AsUTF8AndSize(text, &n);
-    return u ? redan_sym(e, u, (size_t)n, ret) : 1;
-}
-
-/* syms(sequence of str) -> bytes of u32 ids */
+/* syms(sequence of str) -> bytes of u32 ids. The sequence may be of any kind, and close the engine when it is asked. */
 static PyObject *engine_syms(PyObject *self, PyObject *texts) {
     struct ext_engine *e = ext_as_engine(self);
-    Py_ssize_t n = e->eng ? PySequence_Size(texts) : -1;
-    if (n < 0)
-        return e->eng ? NULL : ext_closed("engine");
-    PyObject *out = PyBytes_FromStringAndSize(NULL, n * 4);
+    PyObject *held = PySequence_Tuple(texts);
+    Py_ssize_t n = held ? PyTuple_Size(held) : 0;
+    PyObject *out = held ? PyBytes_FromStringAndSize(NULL, n * 4) : NULL;
     uint32_t *ids = out ? (uint32_t *)(void *)PyBytes_AsString(out) : NULL;
-    int rc = 0;
-    for (Py_ssize_t i = 0; ids && rc == 0 && i < n; i++) {
-        PyObject *t = PySequence_GetItem(texts, i);
-        rc = t ? sym_of(e->eng, t, &ids[i]) : 1;
-        Py_XDECREF(t);
+    int rc = ids && e->eng ? 0 : 1;
+    for (Py_ssize_t i = 0; rc == 0 && i < n; i++) {
+        Py_ssize_t bytes;
+        const char *u = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(held, i), &bytes);
+        rc = u ? redan_sym(e->eng, u, (size_t)bytes, &ids[i]) : 1;
     }
+    Py_XDECREF(held);
     if (rc == 0)
         return out;
     Py_XDECREF(out);
-    return rc < 0 ? sym_failed(rc) : NULL;
+    return rc < 0 ? sym_failed(rc) : PyErr_Occurred() ? NULL : ext_closed("engine");
 }
 
 static PyObject *engine_text(PyObject *self, PyObject *arg) {

@@ -2,6 +2,14 @@
  * ext_lane.c: _redan.Lane: one event at a time, with everything a decision says; and why. Batches: ext_batch.c. */
 #include "python/ext/ext.h"
 
+static int open_lane(struct ext_lane *l, unsigned index, redan_error *reterr) {
+    redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
+    o.index = index;
+    o.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
+    return l->owner->eng ? redan_lane_open(l->owner->eng, &o, &l->lane, reterr) : REDAN_E_CLOSED;
+}
+
+/* The lane is in the engine's list before it is open: whoever closes the engine closes it. */
 static PyObject *lane_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = { "engine", "index", NULL };
     PyObject *engine;
@@ -9,27 +17,25 @@ static PyObject *lane_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O!|I", names, ext_engine_type, &engine, &index))
         return NULL;
     struct ext_engine *e = ext_as_engine(engine);
-    if (!e->eng)
-        return ext_closed("engine");
-    redan_lane_options o = REDAN_LANE_OPTIONS_INIT;
-    o.index = index;
-    o.flags = REDAN_LANE_MAY_WAIT | REDAN_LANE_BATCHES;
-    redan_lane *lane;
-    redan_error err = { 0 };
-    if (redan_lane_open(e->eng, &o, &lane, &err) < 0)
-        return ext_raise(&err, NULL);
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     struct ext_lane *l = (struct ext_lane *)alloc(type, 0);
-    if (!l) {
-        redan_lane_close(lane);
+    if (!l)
         return NULL;
-    }
     pthread_mutex_init(&l->mu, NULL);
-    l->lane = lane;
     l->owner = (struct ext_engine *)Py_NewRef(engine);
     l->next = e->lanes;
     e->lanes = l;
-    return (PyObject *)l;
+    redan_error err = { 0 };
+    int rc;
+    Py_BEGIN_ALLOW_THREADS                               /* plugins may be starting under this lock */
+    pthread_mutex_lock(&e->setup);
+    rc = open_lane(l, index, &err);
+    pthread_mutex_unlock(&e->setup);
+    Py_END_ALLOW_THREADS
+    if (rc == 0)
+        return (PyObject *)l;
+    Py_DECREF((PyObject *)l);
+    return rc == REDAN_E_CLOSED && !err.code ? ext_closed("engine") : ext_raise(&err, NULL);
 }
 
 static void lane_free(PyObject *self) {
@@ -49,40 +55,78 @@ static void lane_free(PyObject *self) {
 }
 
 /* ---- decisions ---- */
-static PyObject *code_list(redan_lane *l, const uint32_t *codes, uint32_t n) {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < n; i++) {
-        const char *name = redan_code_name(l, codes[i]);
-        ext_push(&list, PyUnicode_FromString(name ? name : "?"));
+/* A decision as it is copied while the lane is held: objects are made of it when it is not. */
+struct cause { const char *rule, *text; uint32_t line, col; };
+struct kept {
+    struct rdn_arena a;
+    redan_lane *lane;
+    redan_verdict v;
+    const char **codes, **shadow, **messages;            /* a message may be NULL */
+    struct cause *undefined;
+    const redan_emit *emits;
+};
+
+static const char **keep_codes(struct kept *k, const uint32_t *codes, uint32_t n) {
+    const char **names = n ? rdn_new_n(&k->a, const char *, n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = redan_code_name(k->lane, codes[i]);
+        names[i] = name ? rdn_arena_strndup(&k->a, name, strlen(name)) : "?";
     }
-    return list;
+    return names;
 }
 
-static PyObject *undefined_list(redan_lane *l, uint32_t n) {
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < n; i++) {
+static void keep_causes(struct kept *k) {
+    k->undefined = k->v.nundefined ? rdn_new_n(&k->a, struct cause, k->v.nundefined) : NULL;
+    for (uint32_t i = 0; i < k->v.nundefined; i++) {
         redan_undefined u;
-        const char *name = redan_cause(l, i, &u) == 0 ? redan_rule_name(l, u.rule) : NULL;
-        ext_push(&list, Py_BuildValue("(ssII)", name ? name : "?", name ? rdn_cause_text((enum rdn_cause)u.cause) : "?", (unsigned)(name ? u.line : 0),
-                                      (unsigned)(name ? u.col : 0)));
+        const char *name = redan_cause(k->lane, i, &u) == 0 ? redan_rule_name(k->lane, u.rule) : NULL;
+        k->undefined[i] = name ? (struct cause){ rdn_arena_strndup(&k->a, name, strlen(name)), rdn_cause_text((enum rdn_cause)u.cause), u.line, u.col }
+                               : (struct cause){ "?", "?", 0, 0 };
     }
+}
+
+static void keep_messages(struct kept *k) {
+    k->messages = k->v.ncodes ? rdn_new_n(&k->a, const char *, k->v.ncodes) : NULL;
+    for (uint32_t i = 0; i < k->v.ncodes; i++) {
+        char text[1025];
+        if (redan_message(k->lane, i, text, sizeof text) > 0)
+            k->messages[i] = rdn_arena_strndup(&k->a, text, strlen(text));
+    }
+}
+
+static void keep_all(void *ctx) {
+    struct kept *k = ctx;
+    k->codes = keep_codes(k, k->v.codes, k->v.ncodes);
+    k->shadow = keep_codes(k, k->v.shadow, k->v.nshadow);
+    keep_causes(k);
+    keep_messages(k);
+    k->emits = ext_emits_keep(&k->a, k->v.emits, k->v.nemits);
+}
+
+static int keep(struct kept *k, redan_lane *l) {
+    k->lane = l;
+    return rdn_arena_guard(&k->a, keep_all, k) ? 0 : REDAN_E_NOMEM;
+}
+
+static PyObject *text_list(const char *const *texts, uint32_t n) {
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < n; i++)
+        ext_push(&list, texts[i] ? PyUnicode_DecodeUTF8(texts[i], (Py_ssize_t)strlen(texts[i]), "replace") : Py_NewRef(Py_None));
     return list;
 }
 
-static PyObject *message_list(redan_lane *l, uint32_t n) {
+static PyObject *cause_list(const struct cause *c, uint32_t n) {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < n; i++) {
-        char text[1025];
-        int bytes = redan_message(l, i, text, sizeof text);
-        ext_push(&list, bytes <= 0 ? Py_NewRef(Py_None) : PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace"));
-    }
+    for (uint32_t i = 0; list && i < n; i++)
+        ext_push(&list, Py_BuildValue("(ssII)", c[i].rule, c[i].text, (unsigned)c[i].line, (unsigned)c[i].col));
     return list;
 }
 
 /* (verdict, flags, now, for, score, generation, codes, shadow, undefined, emits, messages) */
-static PyObject *decision(redan_lane *l, const redan_verdict *v) {
-    PyObject *codes = code_list(l, v->codes, v->ncodes), *shadow = code_list(l, v->shadow, v->nshadow), *undefined = undefined_list(l, v->nundefined),
-             *emits = ext_emits(v), *messages = message_list(l, v->ncodes), *r = NULL;
+static PyObject *decision(const struct kept *k) {
+    const redan_verdict *v = &k->v;
+    PyObject *codes = text_list(k->codes, v->ncodes), *shadow = text_list(k->shadow, v->nshadow), *undefined = cause_list(k->undefined, v->nundefined),
+             *emits = ext_emits(k->emits, v->nemits), *messages = text_list(k->messages, v->ncodes), *r = NULL;
     if (codes && shadow && undefined && emits && messages)
         r = Py_BuildValue("(IILLLKOOOOO)", (unsigned)v->verdict, (unsigned)v->flags, (long long)v->now_ns, (long long)v->for_ns, (long long)v->score,
                           (unsigned long long)v->generation, codes, shadow, undefined, emits, messages);
@@ -94,62 +138,64 @@ static PyObject *decision(redan_lane *l, const redan_verdict *v) {
     return r;
 }
 
-/* A row of the right size, or NULL with an exception. */
-static const uint8_t *row_of(redan_lane *l, uint32_t event, const Py_buffer *row) {
-    if (!rdn_lane_sync(l)) {
-        redan_error e = { .code = REDAN_E_INVAL, .id = "R3008", .text = "no rule set is active" };
-        ext_raise(&e, NULL);
-        return NULL;
-    }
+/* Whether the row may be judged as this event: it is as long. */
+static int check_row(redan_lane *l, uint32_t event, const Py_buffer *row, redan_error *reterr) {
+    if (!rdn_lane_sync(l))
+        return rdn_fail(reterr, INVAL, "R3008", "no rule set is active");
     int32_t x = rdn_lane_event(l, event);
-    if (x >= 0 && row->len == (Py_ssize_t)l->b->rs->ir->events[x].size)
-        return row->buf;
-    redan_error e = { .code = REDAN_E_INVAL };
-    snprintf(e.text, sizeof e.text, x < 0 ? "the active rules have no such event" : "a row of this event has %u bytes, not %zd",
-             x < 0 ? 0u : l->b->rs->ir->events[x].size, row->len);
-    ext_raise(&e, NULL);
-    return NULL;
+    if (x < 0)
+        return rdn_fail(reterr, INVAL, "", "the active rules have no such event");
+    uint32_t size = l->b->rs->ir->events[x].size;
+    return row->len == (Py_ssize_t)size ? 0 : rdn_fail(reterr, INVAL, "", "a row of this event has %u bytes, not %zd", size, row->len);
 }
 
-static int judge(redan_lane *l, unsigned event, const uint8_t *row, bool has_now, int64_t now, redan_verdict *v) {
-    int rc;
-    Py_BEGIN_ALLOW_THREADS                               /* a plugin may take its deadline */
-    rc = has_now ? redan_eval_at(l, event, row, now, v) : redan_eval(l, event, row, v);
-    Py_END_ALLOW_THREADS
+static int judge_failed(int rc, redan_error *reterr) {
+    reterr->code = rc;
+    snprintf(reterr->text, sizeof reterr->text, "%s", rc == REDAN_E_INVAL ? "the row is not valid: a bool, an enum, a symbol or a text that is none"
+                                                                            : redan_strerror(rc));
     return rc;
 }
 
-static PyObject *judge_failed(int rc) {
-    redan_error e = { .code = rc };
-    snprintf(e.text, sizeof e.text, "%s", rc == REDAN_E_INVAL ? "the row is not valid: a bool, an enum, a symbol or a text that is none"
-                                                               : redan_strerror(rc));
-    return ext_raise(&e, NULL);
+static PyObject *raise(int rc, const redan_error *err) {
+    return rc == REDAN_E_CLOSED && !err->code ? ext_closed("lane") : rc == REDAN_E_NOMEM && !err->code ? PyErr_NoMemory() : ext_raise(err, NULL);
+}
+
+struct asked { unsigned event; Py_buffer row; bool has_now; int64_t now; };
+
+static int judge(redan_lane *l, const struct asked *q, struct kept *k, redan_error *reterr) {
+    if (!l)
+        return REDAN_E_CLOSED;
+    l->owned = false;
+    int rc = check_row(l, q->event, &q->row, reterr);
+    if (rc < 0)
+        return rc;
+    rc = q->has_now ? redan_eval_at(l, q->event, q->row.buf, q->now, &k->v) : redan_eval(l, q->event, q->row.buf, &k->v);
+    return rc < 0 ? judge_failed(rc, reterr) : keep(k, l);
 }
 
 /* judge(event id, row, now or None) -> decision */
 static PyObject *lane_judge(PyObject *self, PyObject *args) {
     struct ext_lane *l = ext_as_lane(self);
-    unsigned event;
-    Py_buffer row;
+    struct asked q;
+    struct kept k;
     PyObject *now = Py_None, *r = NULL;
-    if (!PyArg_ParseTuple(args, "Iy*|O", &event, &row, &now))
+    if (!PyArg_ParseTuple(args, "Iy*|O", &q.event, &q.row, &now))
         return NULL;
-    long long at = now == Py_None ? 0 : PyLong_AsLongLong(now);
-    if (at == -1 && PyErr_Occurred()) {
-        PyBuffer_Release(&row);
-        return NULL;
+    q.has_now = now != Py_None;
+    q.now = q.has_now ? PyLong_AsLongLong(now) : 0;
+    if (q.now != -1 || !PyErr_Occurred()) {
+        redan_error err = { 0 };
+        int rc;
+        rdn_arena_init(&k.a, &rdn_libc_mem);
+        Py_BEGIN_ALLOW_THREADS                           /* a plugin may take its deadline */
+        pthread_mutex_lock(&l->mu);
+        rc = judge(l->lane, &q, &k, &err);
+        pthread_mutex_unlock(&l->mu);
+        Py_END_ALLOW_THREADS
+        r = rc < 0 ? raise(rc, &err) : decision(&k);
+        rdn_arena_fini(&k.a);
     }
-    ext_lock(&l->mu);
-    const uint8_t *data = l->lane ? (l->lane->owned = false, row_of(l->lane, event, &row)) : NULL;
-    if (data) {
-        redan_verdict v;
-        int rc = judge(l->lane, event, data, now != Py_None, at, &v);
-        r = rc < 0 ? judge_failed(rc) : decision(l->lane, &v);
-    } else if (!l->lane) {
-        ext_closed("lane");
-    }
-    pthread_mutex_unlock(&l->mu);
-    PyBuffer_Release(&row);
+    PyBuffer_Release(&q.row);
     return r;
 }
 
@@ -161,48 +207,52 @@ static int64_t now_of(const redan_lane *l, const uint8_t *row) {
 }
 
 /* Half of the event, the explanation on the values as they are now, then the other half. */
-static PyObject *explain(redan_lane *l, uint32_t event, const uint8_t *row, unsigned long long n) {
-    uint32_t x = (uint32_t)rdn_lane_event(l, event), mode;
-    if (!rdn_row_valid(&l->b->rs->ir->events[x], row, rdn_sym_count(l->eng->syms)))
-        return judge_failed(REDAN_E_INVAL);
-    struct rdn_buf b;
-    redan_verdict v;
-    rdn_buf_init(&b, &rdn_libc_mem);
+static int explain(redan_lane *l, const struct asked *q, unsigned long long n, struct kept *k, struct rdn_buf *b, redan_error *reterr) {
+    if (!l)
+        return REDAN_E_CLOSED;
+    if (!*l->eng->alive)
+        return judge_failed(REDAN_E_CLOSED, reterr);
+    l->owned = false;
+    int rc = check_row(l, q->event, &q->row, reterr);
+    if (rc < 0)
+        return rc;
+    uint32_t x = (uint32_t)rdn_lane_event(l, q->event), mode;
+    if (!rdn_row_valid(&l->b->rs->ir->events[x], q->row.buf, rdn_sym_count(l->eng->syms)))
+        return judge_failed(REDAN_E_INVAL, reterr);
     bool good = rdn_judge_mode(l, &mode);
     rdn_judge_start(l);
-    rdn_judge_rules(l, x, row, now_of(l, row), &v);
-    rdn_explain(&b, l, &v, x, n);
-    PyObject *d = decision(l, &v);
-    rdn_judge_accept(l, x, &v);
+    rdn_judge_rules(l, x, q->row.buf, now_of(l, q->row.buf), &k->v);
+    rdn_explain(b, l, &k->v, x, n);
+    rc = keep(k, l);
+    rdn_judge_accept(l, x, &k->v);
     if (!good)
         rdn_judge_mode_back(l, mode, 1);
-    PyObject *text = d && !b.failed ? PyUnicode_DecodeUTF8(rdn_buf_str(&b), (Py_ssize_t)b.n, "replace") : NULL;
-    rdn_buf_fini(&b);
-    if (!text) {
-        Py_XDECREF(d);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    }
-    return Py_BuildValue("(NN)", d, text);
+    return b->failed ? REDAN_E_NOMEM : rc;
 }
 
 /* explain(event id, row, n) -> (decision, text) */
 static PyObject *lane_explain(PyObject *self, PyObject *args) {
     struct ext_lane *l = ext_as_lane(self);
-    unsigned event;
+    struct asked q;
+    struct kept k;
+    struct rdn_buf b;
     unsigned long long n;
-    Py_buffer row;
-    PyObject *r = NULL;
-    if (!PyArg_ParseTuple(args, "Iy*K", &event, &row, &n))
+    redan_error err = { 0 };
+    if (!PyArg_ParseTuple(args, "Iy*K", &q.event, &q.row, &n))
         return NULL;
+    rdn_arena_init(&k.a, &rdn_libc_mem);
+    rdn_buf_init(&b, &rdn_libc_mem);
     ext_lock(&l->mu);
-    if (!l->lane)
-        ext_closed("lane");
-    else if (!*l->lane->eng->alive)
-        judge_failed(REDAN_E_CLOSED);
-    else if (l->lane->owned = false, row_of(l->lane, event, &row))
-        r = explain(l->lane, event, row.buf, n);
+    int rc = explain(l->lane, &q, n, &k, &b, &err);
     pthread_mutex_unlock(&l->mu);
-    PyBuffer_Release(&row);
+    PyObject *d = rc < 0 ? raise(rc, &err) : decision(&k);
+    PyObject *text = d ? PyUnicode_DecodeUTF8(rdn_buf_str(&b), (Py_ssize_t)b.n, "replace") : NULL;
+    PyObject *r = text ? PyTuple_Pack(2, d, text) : NULL;
+    Py_XDECREF(d);
+    Py_XDECREF(text);
+    rdn_buf_fini(&b);
+    rdn_arena_fini(&k.a);
+    PyBuffer_Release(&q.row);
     return r;
 }
 

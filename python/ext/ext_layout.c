@@ -38,14 +38,9 @@ static PyObject *param_of(const struct rdn_param *p) {
     return t ? Py_BuildValue("(sN)", p->name, t) : NULL;
 }
 
-PyObject *ext_rules_declared(PyObject *self, PyObject *none) {
-    (void)none;
-    redan_ruleset *rs = ext_as_rules(self)->rs;
-    if (!rs)
-        return ext_closed("engine");
-    const struct rdn_ir *ir = rs->ir;
+static PyObject *declared(const struct rdn_ir *ir) {
     PyObject *events = PyList_New(0), *calls = PyList_New(0), *rules = PyList_New(0), *params = PyList_New(0), *codes = PyList_New(0);
-    for (uint32_t i = 0; i < ir->nevents; i++)
+    for (uint32_t i = 0; events && i < ir->nevents; i++)
         ext_push(&events, event_of(&ir->events[i]));
     for (uint32_t i = 0; i < ir->ncalls; i++)
         ext_push(&calls, call_of(&ir->calls[i]));
@@ -67,19 +62,29 @@ PyObject *ext_rules_declared(PyObject *self, PyObject *none) {
     return r;
 }
 
+PyObject *ext_rules_declared(PyObject *self, PyObject *none) {
+    (void)none;
+    struct ext_rules *r = ext_as_rules(self);
+    if (!ext_engine_use(r->owner))
+        return NULL;
+    PyObject *made = declared(r->rs->ir);
+    ext_engine_done(r->owner);
+    return made;
+}
+
 static PyObject *bad_line(const char *why) {
     redan_error e = { .code = REDAN_E_INVAL };
     snprintf(e.text, sizeof e.text, "%s", why);
     return ext_raise(&e, NULL);
 }
 
-/* The GIL is the lock of the reader: nothing here lets go of it while a line is in it. */
+/* The GIL is the lock of the reader: nothing here lets go of it while a line is in it. Texts and bytes are made without the collector. */
 PyObject *ext_rules_row(PyObject *self, PyObject *line) {
     static struct rdn_line l;
     struct ext_rules *r = ext_as_rules(self);
     char *text;
     Py_ssize_t n;
-    if (!r->rs)
+    if (!r->owner->eng)
         return ext_closed("engine");
     if (PyBytes_AsStringAndSize(line, &text, &n) < 0)
         return NULL;
@@ -92,5 +97,9 @@ PyObject *ext_rules_row(PyObject *self, PyObject *line) {
     if (l.kind != RDN_LINE_EVENT)
         return bad_line(l.kind == RDN_LINE_BAD ? l.why : "this line is no event");
     const struct rdn_event *e = &r->rs->ir->events[l.index];
-    return Py_BuildValue("(sy#)", e->name, (const char *)l.row, (Py_ssize_t)e->size);
+    PyObject *name = PyUnicode_FromString(e->name), *row = PyBytes_FromStringAndSize((const char *)l.row, (Py_ssize_t)e->size);
+    PyObject *both = name && row ? PyTuple_Pack(2, name, row) : NULL;
+    Py_XDECREF(name);
+    Py_XDECREF(row);
+    return both;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ext_market.c: _redan.Market: one pass over a market file, or a feed without one: events, books, counters. Tables: ext_columns.c.
  *
- * Several Python threads may use one: each call takes the reading's lock, and waits for it without the GIL. */
+ * Several Python threads may use one: each call takes the reading's lock, and waits for it without the GIL. Nothing of Python is made or
+ * called while it is held (ext.h). */
 #include "python/ext/ext.h"
 
 #include "market/feed.h"
@@ -109,14 +110,19 @@ static PyObject *market_format(PyObject *self, PyObject *none) {
 static PyObject *market_instruments(PyObject *self, PyObject *none) {
     (void)none;
     const redan_feed *f = feed_of(self);
-    PyObject *list = PyList_New(0);
     ext_lock(&ext_reading_of(self)->lock);
-    for (uint32_t i = 0; list && i < f->books.n; i++) {
-        const struct rdn_instrument *in = &f->instruments[i];
+    uint32_t n = f->books.n;
+    struct rdn_instrument *all = malloc((n + (size_t)1) * sizeof *all);
+    if (all && n)
+        memcpy(all, f->instruments, n * sizeof *all);
+    pthread_mutex_unlock(&ext_reading_of(self)->lock);
+    PyObject *list = all ? PyList_New(0) : PyErr_NoMemory();
+    for (uint32_t i = 0; list && i < n; i++) {
+        const struct rdn_instrument *in = &all[i];
         PyObject *symbol = PyUnicode_DecodeUTF8(in->symbol, (Py_ssize_t)strlen(in->symbol), "replace");
         ext_push(&list, symbol ? Py_BuildValue("(NLLI)", symbol, (long long)in->tick_nano, (long long)in->lot_nano, (unsigned)in->number) : NULL);
     }
-    pthread_mutex_unlock(&ext_reading_of(self)->lock);
+    free(all);
     return list;
 }
 
@@ -174,13 +180,13 @@ static PyObject *market_decode(PyObject *self, PyObject *args) {
     redan_mevent *ev = malloc(CAP * sizeof *ev);
     PyObject *list = ev ? PyList_New(0) : PyErr_NoMemory();
     size_t at = 0, used;
-    for (uint32_t n = 1; list && n;) {
+    for (bool more = true; list && more;) {
         ext_lock(&r->lock);
-        n = redan_feed_decode(r->feed, (const char *)in.buf + at, (size_t)in.len - at, ev, CAP, &used);
+        uint32_t n = redan_feed_decode(r->feed, (const char *)in.buf + at, (size_t)in.len - at, ev, CAP, &used);
         pthread_mutex_unlock(&r->lock);
         at += used;
-        n += used > 0 && n == 0;                         /* refused messages alone: there may be more behind them */
-        if (n && used + n > 0)
+        more = n || used;                                /* behind messages that give no event there may be others */
+        if (n)
             ext_push(&list, PyBytes_FromStringAndSize((const char *)ev, (Py_ssize_t)(n * sizeof *ev)));
     }
     free(ev);
@@ -235,15 +241,14 @@ static PyObject *market_levels(PyObject *self, PyObject *args) {
     unsigned id, side, cap;
     if (!PyArg_ParseTuple(args, "III", &id, &side, &cap))
         return NULL;
-    if (id >= feed_of(self)->books.n)
-        return no_instrument(id);
     cap = cap < 1u << 20 ? cap : 1u << 20;
     redan_book_level *l = malloc((cap + 1) * sizeof *l);
-    PyObject *list = l ? PyList_New(0) : PyErr_NoMemory();
     ext_lock(&ext_reading_of(self)->lock);
-    uint32_t n = l ? redan_book_levels(feed_of(self), id, side, l, cap) : 0;
+    bool known = id < feed_of(self)->books.n;
+    uint32_t n = l && known ? redan_book_levels(feed_of(self), id, side, l, cap) : 0;
     pthread_mutex_unlock(&ext_reading_of(self)->lock);
-    for (uint32_t i = 0; i < n; i++)
+    PyObject *list = !l ? PyErr_NoMemory() : known ? PyList_New(0) : no_instrument(id);
+    for (uint32_t i = 0; list && i < n; i++)
         ext_push(&list, Py_BuildValue("(LLI)", (long long)l[i].px_ticks, (long long)l[i].qty_lots, (unsigned)l[i].orders));
     free(l);
     return list;
@@ -272,16 +277,20 @@ static PyObject *market_ticks(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Iy*w*w*w*w*", &id, &in, &out[0], &out[1], &out[2], &out[3]))
         return NULL;
     size_t n = (size_t)in.len / 24, good = 0;
-    bool fits = in.len % 24 == 0 && (size_t)out[3].len >= n && id < feed_of(self)->books.n;
+    struct rdn_reading *r = ext_reading_of(self);
+    bool fits = in.len % 24 == 0 && (size_t)out[3].len >= n;
     for (int i = 0; i < 3; i++)
         fits = fits && (size_t)out[i].len >= 8 * n && (uintptr_t)out[i].buf % 8 == 0;
     if (fits) {
         Py_BEGIN_ALLOW_THREADS
-        good = redan_tick_columns(feed_of(self), id, in.buf, n, out[0].buf, out[1].buf, out[2].buf, out[3].buf);
+        pthread_mutex_lock(&r->lock);                   /* another thread may read a new instrument meanwhile */
+        if ((fits = id < r->feed->books.n))
+            good = redan_tick_columns(r->feed, id, in.buf, n, out[0].buf, out[1].buf, out[2].buf, out[3].buf);
+        pthread_mutex_unlock(&r->lock);
         Py_END_ALLOW_THREADS
-    } else {
-        PyErr_SetString(PyExc_ValueError, "ticks have 24 bytes each, and their columns a place for every one");
     }
+    if (!fits)
+        PyErr_SetString(PyExc_ValueError, "ticks have 24 bytes each, and their columns a place for every one");
     PyBuffer_Release(&in);
     for (int i = 0; i < 4; i++)
         PyBuffer_Release(&out[i]);

@@ -64,10 +64,34 @@ static PyObject *value_of(const redan_value *v) {
     }
 }
 
-PyObject *ext_emits(const redan_verdict *v) {
+/* Texts and arrays of a value; all else is in it. */
+static void keep_value(struct rdn_arena *a, redan_value *v) {
+    size_t bytes = v->type == REDAN_T_INTS ? v->len * sizeof *v->as.ints : v->type == REDAN_T_FLOATS ? v->len * sizeof *v->as.floats : 0;
+    if (v->type == REDAN_T_TEXT)
+        v->as.text = rdn_arena_strndup(a, v->as.text, v->len);
+    else if (bytes)
+        v->as.ints = memcpy(rdn_arena_raw(a, bytes), v->as.ints, bytes);
+}
+
+const redan_emit *ext_emits_keep(struct rdn_arena *a, const redan_emit *from, uint32_t n) {
+    redan_emit *to = n ? rdn_new_n(a, redan_emit, n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const char **names = rdn_new_n(a, const char *, from[i].nfields + 1);
+        redan_value *fields = rdn_new_n(a, redan_value, from[i].nfields + 1);
+        for (uint32_t k = 0; k < from[i].nfields; k++) {
+            names[k] = rdn_arena_strndup(a, from[i].names[k], strlen(from[i].names[k]));
+            fields[k] = from[i].fields[k];
+            keep_value(a, &fields[k]);
+        }
+        to[i] = (redan_emit){ rdn_arena_strndup(a, from[i].name, strlen(from[i].name)), from[i].nfields, names, fields };
+    }
+    return to;
+}
+
+PyObject *ext_emits(const redan_emit *emits, uint32_t n) {
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < v->nemits; i++) {
-        const redan_emit *e = &v->emits[i];
+    for (uint32_t i = 0; list && i < n; i++) {
+        const redan_emit *e = &emits[i];
         PyObject *d = PyDict_New();
         for (uint32_t k = 0; d && k < e->nfields; k++) {
             PyObject *x = value_of(&e->fields[k]);

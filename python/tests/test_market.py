@@ -316,3 +316,11 @@ def test_a_copy_is_seen(lobster):
     c = lobster.columns("bbo").one()
     copied = np.array(c["ask"])
     assert not changes_with(c, lambda: int(copied.sum()))
+
+
+def test_decode_without_events():
+    lines = _redan.Market(None, "lobster", (("S", "0.01", "1", 1),), None, 0, None, (), 0, 0, 0, 0)
+    assert lines.decode(b"nonsense\n") == ([], 9)                      # a refused message is used up, and gives nothing
+    assert lines.decode(b"") == ([], 0)
+    events, used = lines.decode(b"nonsense\n1.5,1,7,10,990000,1\nnonsense\n")
+    assert [len(e) for e in events] == [64] and used == 38
