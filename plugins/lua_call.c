@@ -6,8 +6,28 @@
 #include <string.h>
 
 /* ---- loading ---- */
-/* The prelude's three functions into their slots. */
+/* on_load of the prelude with the state in the request page. */
+static int give_state(lua_State *L) {
+    const struct rdn_worker *w = rdn_lua.w;
+    uint32_t n = w->req->nrows;
+    lua_pushlstring(L, (const char *)w->req->args, n <= w->req_bytes - RDN_PAGE ? n : 0);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+static void keep(lua_State *L, int slot) { lua_rawseti(L, LUA_REGISTRYINDEX, RDN_LUA_KEPT + slot); }
+static void keep_function(lua_State *L, lua_CFunction f, int slot) {
+    lua_pushcfunction(L, f);
+    keep(L, slot);
+}
+
+/* The prelude's three functions, and those of C, into the registry; room for the slots of the main stack. */
 static int run_prelude(lua_State *L) {
+    luaL_checkstack(L, RDN_LUA_FIXED + 40, "the slots");
+    lua_gc(L, LUA_GCSETSTEPMUL, RDN_LUA_STEPMUL);
+    keep_function(L, rdn_lua_handler, RDN_LUA_HANDLER);
+    keep_function(L, rdn_lua_describe, RDN_LUA_DESCRIBE - RDN_LUA_KEPT);
+    keep_function(L, give_state, RDN_LUA_GIVE - RDN_LUA_KEPT);
     int kept = rdn_lua_libraries(L);                     /* ffi and string.buffer */
     if (luaL_loadbuffer(L, rdn_lua.prelude, rdn_lua.prelude_bytes, "=redan"))
         return lua_error(L);
@@ -15,7 +35,9 @@ static int run_prelude(lua_State *L) {
     for (int i = 1; i <= kept; i++)
         lua_pushvalue(L, i);
     lua_call(L, 1 + kept, 3);
-    return 3;
+    for (int slot = RDN_LUA_RESTORE; slot >= RDN_LUA_BIND; slot--)
+        keep(L, slot);
+    return 0;
 }
 
 static bool failed(int rc) {
@@ -70,13 +92,12 @@ static bool load(struct rdn_worker *w) {
         return false;
     }
     rdn_lua.L = L;
-    lua_checkstack(L, RDN_LUA_FIXED + 40);
-    lua_gc(L, LUA_GCSETSTEPMUL, RDN_LUA_STEPMUL);
-    lua_pushcfunction(L, rdn_lua_handler);
-    lua_pushcfunction(L, run_prelude);
-    int rc = lua_pcall(L, 0, 3, 0);
+    int rc = lua_cpcall(L, run_prelude, NULL);
     if (rc)
         return failed(rc);
+    lua_settop(L, 0);
+    for (int slot = RDN_LUA_HANDLER; slot <= RDN_LUA_RESTORE; slot++)
+        lua_rawgeti(L, LUA_REGISTRYINDEX, RDN_LUA_KEPT + slot);
     if (rdn_lua.jit_off)
         luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
     return run_source() && bind();
@@ -172,10 +193,9 @@ void rdn_lua_save(struct rdn_worker *w) {
 }
 
 void rdn_lua_restore(struct rdn_worker *w) {
-    uint32_t n = w->req->nrows;
     begin();
+    lua_rawgeti(rdn_lua.L, LUA_REGISTRYINDEX, RDN_LUA_GIVE);
     lua_pushvalue(rdn_lua.L, RDN_LUA_RESTORE);
-    lua_pushlstring(rdn_lua.L, (const char *)w->req->args, n <= w->req_bytes - RDN_PAGE ? n : 0);
     int rc = lua_pcall(rdn_lua.L, 1, 0, RDN_LUA_HANDLER);
     if (rc)
         w->res->status = rdn_lua_take_error(rc);

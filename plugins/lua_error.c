@@ -82,11 +82,12 @@ static const char *without_place(struct rdn_res *r, const char *text) {
 }
 
 /* An error may be any value; its __tostring is the author's code. */
-static int describe(lua_State *L) {
+int rdn_lua_describe(lua_State *L) {
     if (!lua_isstring(L, 1) && !luaL_callmeta(L, 1, "__tostring"))
         lua_pushfstring(L, "an error object of type %s", luaL_typename(L, 1));
     if (!lua_isstring(L, -1))
         lua_pushfstring(L, "a __tostring that answers a %s", luaL_typename(L, -1));
+    lua_tostring(L, -1);                                 /* a number becomes a text here, where that may fail */
     return 1;
 }
 
@@ -105,15 +106,15 @@ uint32_t rdn_lua_take_error(int rc) {
         rdn_lua_set_error("PluginTimeout", "the deadline has passed");
         return somewhere(r, RDN_ST_TIMEOUT);
     }
-    if (rc == LUA_ERRMEM || (rdn_lua.refused && s && !strcmp(s, "not enough memory"))) {
-        rdn_lua_set_error("MemoryError", "not enough memory");
-        return somewhere(r, RDN_ST_MEMORY);
-    }
     if (!s) {
-        lua_pushcfunction(L, describe);
+        lua_rawgeti(L, LUA_REGISTRYINDEX, RDN_LUA_DESCRIBE);
         lua_insert(L, -2);
         rc = lua_pcall(L, 1, 1, 0);
-        s = lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error object that cannot be shown";
+        s = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error object that cannot be shown";
+    }
+    if (rc == LUA_ERRMEM || (rdn_lua.refused && !strcmp(s, "not enough memory"))) {
+        rdn_lua_set_error("MemoryError", "not enough memory");
+        return somewhere(r, RDN_ST_MEMORY);
     }
     bool syntax = rc == LUA_ERRSYNTAX;
     rdn_lua_set_error(syntax ? "SyntaxError" : "error", without_place(r, s));

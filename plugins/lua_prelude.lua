@@ -7,7 +7,7 @@
 -- for tidiness, because a pointer has no bounds. What holds him is the process.
 local host, ffi, buffer = ...
 local type, pairs, ipairs, error, tostring, tonumber, select = type, pairs, ipairs, error, tostring, tonumber, select
-local load, xpcall, unpack = load, xpcall, unpack
+local load, xpcall, pcall, unpack = load, xpcall, pcall, unpack
 local format, find, match, byte, char, sub, gsub = string.format, string.find, string.match, string.byte, string.char, string.sub, string.gsub
 local concat, sort, floor = table.concat, table.sort, math.floor
 local band, bor, bxor, lshift, rshift = bit.band, bit.bor, bit.bxor, bit.lshift, bit.rshift
@@ -37,12 +37,14 @@ local function text_column(at, width)
   return metatype(typeof("struct { const char *p; }"), { __index = get })(cast("const char *", at))
 end
 
--- A field that is not always there, a text, and a name that C has taken come out of a function; all others are members.
-local c_words = {}
-for w in ("auto bool break case char complex const continue default do double else enum extern float for goto if inline int long register restrict " ..
-          "return short signed sizeof static struct switch typedef union unsigned void volatile while wchar_t true false"):gmatch("%a+") do c_words[w] = true end
+-- A field that is not always there, a text, and a name that C has taken come out of a function; all others are members. Which names it
+-- has taken its parser knows: words of the language, of its dialects, and types.
+local function free_in_c(name)
+  local good, made = pcall(typeof, "struct { double " .. name .. "; }")
+  return good and offsetof(made, name) == 0
+end
 
-local function getter(f, member)
+local function getter(f, member, present)
   local value = function(o) return o[member] end
   if f.type.kind == "str" then
     local width = f.type.width
@@ -51,34 +53,43 @@ local function getter(f, member)
   if f.bit < 0 then return value end
   local mask = lshift(1ULL, f.bit)
   return function(o)
-    if band(o.present__, mask) ~= 0ULL then return value(o) end
+    if band(o[present], mask) ~= 0ULL then return value(o) end
   end
 end
 
-local function members(t)
+-- What no field's name begins with: members that are made here have names of their own.
+local function own_prefix(fields)
+  local own = "_"
+  for _, f in ipairs(fields) do
+    while find(f.name, own, 1, true) == 1 do own = own .. "_" end
+  end
+  return own
+end
+
+local function members(t, own)
   local rows, optional = { { "int64_t ts;", 0, 8 } }, false
   for i, f in ipairs(t.fields) do
-    local kind, bare = f.type.kind, f.bit < 0 and not c_words[f.name] and f.type.kind ~= "str"
-    local name = bare and f.name or format("field__%d", i)
+    local kind, bare = f.type.kind, f.bit < 0 and f.type.kind ~= "str" and free_in_c(f.name)
+    local name = bare and f.name or own .. "field" .. i
     local decl = kind == "str" and format("char %s[%d];", name, f.type.width) or
                  f.type.rows and format("%s %s%s;", kind == "int[]" and "int64_t" or "double", name, array_shape(f.type)) or format("%s %s;", scalar[kind], name)
     rows[#rows + 1] = { decl, f.offset, f.type.width, name, not bare and f }
     optional = optional or f.bit >= 0
   end
-  if optional then rows[#rows + 1] = { "uint64_t present__;", 8, 8 } end
+  if optional then rows[#rows + 1] = { "uint64_t " .. own .. "present;", 8, 8 } end
   sort(rows, function(a, b) return a[2] < b[2] end)
   return rows
 end
 
 local function event_type(t)
-  local text, at, get = {}, 0, {}
-  for i, r in ipairs(members(t)) do
-    if r[2] > at then text[#text + 1] = format("uint8_t gap__%d[%d];", i, r[2] - at) end
+  local text, at, get, own = {}, 0, {}, own_prefix(t.fields)
+  for i, r in ipairs(members(t, own)) do
+    if r[2] > at then text[#text + 1] = format("uint8_t %sgap%d[%d];", own, i, r[2] - at) end
     text[#text + 1] = r[1]
     at = r[2] + r[3]
-    if r[5] then get[r[5].name] = getter(r[5], r[4]) end
+    if r[5] then get[r[5].name] = getter(r[5], r[4], own .. "present") end
   end
-  if t.width > at then text[#text + 1] = format("uint8_t gap__end[%d];", t.width - at) end
+  if t.width > at then text[#text + 1] = format("uint8_t %send[%d];", own, t.width - at) end
   local made = typeof("struct { " .. concat(text) .. " }")
   for _, f in ipairs(t.fields) do
     if not get[f.name] and offsetof(made, f.name) ~= f.offset then error(format("field %s of %s is not where the host has it", f.name, t.event)) end

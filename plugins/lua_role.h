@@ -5,7 +5,8 @@
  *   lua_host.c    the table `host` that the prelude gets        lua_call.c    load, call, save, restore
  *   lua_error.c   errors, places, log                           lua_prelude.lua   columns, answers, what authors call
  *
- * Nothing enters Lua but through a protected call: an error outside one would end the process. */
+ * Nothing enters Lua but through a protected call, and nothing that takes memory is asked of it outside one: an error there would end the
+ * process. What C calls later is made while loading, and kept in the registry. */
 #ifndef RDN_LUA_ROLE_H
 #define RDN_LUA_ROLE_H
 #include <lauxlib.h>
@@ -17,6 +18,8 @@
 
 /* Slots of the main stack that stay: then a call pushes nothing that has to be collected. */
 enum { RDN_LUA_HANDLER = 1, RDN_LUA_BIND, RDN_LUA_SAVE, RDN_LUA_RESTORE, RDN_LUA_RUNS, RDN_LUA_FIXED = RDN_LUA_RUNS + RDN_MAX_FNS - 1 };
+/* In the registry, for frames of any function. */
+enum { RDN_LUA_KEPT = 1000, RDN_LUA_DESCRIBE = RDN_LUA_KEPT + RDN_LUA_RUNS, RDN_LUA_GIVE };
 enum { RDN_LUA_STEPMUL = 800 };                         /* a collection that has begun goes on eight times as fast as garbage is made */
 struct rdn_lua {
     struct rdn_worker *w;
@@ -48,7 +51,8 @@ void rdn_lua_save(struct rdn_worker *);
 void rdn_lua_restore(struct rdn_worker *);
 
 int  rdn_lua_handler(lua_State *);                      /* message handler: the traceback into the answer page; answers its argument */
-/* The error on top of the stack, popped: texts into the answer page. The answer is the status. */
+int  rdn_lua_describe(lua_State *);                      /* a lua_CFunction: any error as text */
+/* The error on top of the stack: texts into the answer page. The answer is the status. */
 uint32_t rdn_lua_take_error(int rc);
 void rdn_lua_set_error(const char *type, const char *text);
 void rdn_lua_log(const char *text, size_t n);

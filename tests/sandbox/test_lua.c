@@ -47,6 +47,7 @@ static const struct { const char *body, *error; enum rdn_outcome out; } failing[
     { "  error('plain')\n", "error: plain (plugin.lua:2 in f)", RDN_OUT_EXCEPTION },
     { "  error('no place', 0)\n", "error: no place (plugin.lua:2 in f)", RDN_OUT_EXCEPTION },
     { "  error()\n", "error: an error object of type nil (plugin.lua:2 in f)", RDN_OUT_EXCEPTION },
+    { "  error(42, 0)\n", "error: 42 (plugin.lua:2 in f)", RDN_OUT_EXCEPTION },
     { "  error(setmetatable({}, { __tostring = function() return 'mine' end }))\n", "error: mine (plugin.lua:2 in f)", RDN_OUT_EXCEPTION },
     { "  error(setmetatable({}, { __tostring = function() return {} end }))\n", "a __tostring that answers a table", RDN_OUT_EXCEPTION },
     { "  local function deeper(n) return n + deeper(n + 1) end\n  return deeper(1)\n", "error: stack overflow", RDN_OUT_EXCEPTION },
@@ -293,6 +294,46 @@ static void memory(void **state) {
     }
 }
 
+/* Until not even a short text fits: what C does for the plugin then must not need memory outside of a protected call. */
+#define BRIM "local keep, n = {}, 0\nfor i = 1, 65536 do keep[i] = false end\n" \
+    "local function one() n = n + 1 keep[n] = {} end\nlocal function tiny() n = n + 1 keep[n] = 'a' .. n end\n" \
+    "local function fill() while pcall(one) do end while pcall(tiny) do end while pcall(tiny) do end end\n"
+static const char *const brims[] = {
+    "local e = {}\nfill() error(e)", "local e = setmetatable({}, { __tostring = function() return 'mine' end })\nfill() error(e)", "fill() error(42, 0)",
+    "local e = function() end\nfill() error(e)", "fill() error('text', 0)", "fill() return nil .. 1",
+};
+
+static void no_memory_left(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof brims / sizeof *brims; i++) {
+        char text[1024];
+        struct rdn_wire_value got;
+        struct rdn_plugin_spec s = lua_spec();
+        s.mem_cap_mib = 2;
+        snprintf(text, sizeof text, BRIM "redan.batch('f() -> int', function()\n%s end)\n", brims[i]);
+        struct rdn_plugin *p = kit_open(s, text);
+        enum rdn_outcome out = rdn_plugin_call(p, 0, NULL, 0, 0, 0, &got);
+        if ((out != RDN_OUT_MEMORY && out != RDN_OUT_EXCEPTION) || kit_status(p)->restarts)
+            fail_msg("%s: %s, %s", brims[i], rdn_outcome_text(out), kit_status(p)->error);
+        rdn_plugin_close(p);
+    }
+}
+
+/* A state that does not fit beside what the new text keeps. */
+static void no_memory_for_state(void **state) {
+    (void)state;
+    struct rdn_plugin_spec s = lua_spec();
+    redan_error e = { 0 };
+    s.mem_cap_mib = 2;
+    s.carry = true;
+    struct rdn_plugin *p = kit_open(s, "redan.on_save(function() return ('x'):rep(2^18) end)\n" F0 "  return 7 end)\n");
+    assert_true(rdn_plugin_reload(p, kit_file("new.lua", BRIM "redan.on_load(function() end)\n" F0 "  return 8 end)\nfill()\nfor i = 1, 2000 do keep[i] = false end\ncollectgarbage()\n"), NULL, &e) < 0 && *e.id);
+    if (strcmp(e.id, "R4326") || !strstr(e.text, "on_load: MemoryError: not enough memory"))
+        fail_msg("%s %s", e.id, e.text);
+    assert_int_equal(ask(p), 7);
+    rdn_plugin_close(p);
+}
+
 /* Garbage of many calls, each within the cap: none of them runs out of memory, and what is kept is what is counted. */
 static void garbage(void **state) {
     (void)state;
@@ -310,7 +351,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(load_mistakes), cmocka_unit_test(call_mistakes), cmocka_unit_test(small_things), cmocka_unit_test(random_numbers),
         cmocka_unit_test(project),       cmocka_unit_test(compiled),      cmocka_unit_test(flushes),      cmocka_unit_test(times),
-        cmocka_unit_test(memory),        cmocka_unit_test(garbage),
+        cmocka_unit_test(memory),        cmocka_unit_test(garbage),       cmocka_unit_test(no_memory_left), cmocka_unit_test(no_memory_for_state),
     };
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }

@@ -197,6 +197,51 @@ static void events(void **state) {
     rdn_plugin_close(p);
 }
 
+/* Every word that C, its dialects, or LuaJIT's parser of it have taken, types, and names that the prelude makes itself. */
+static const char *const taken[] = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int",
+    "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile",
+    "while", "_Alignas", "_Alignof", "_Atomic", "_Bool", "_Complex", "_Generic", "_Imaginary", "_Noreturn", "_Static_assert", "_Thread_local", "alignas",
+    "alignof", "asm", "bool", "complex", "constexpr", "false", "nullptr", "static_assert", "thread_local", "true", "typeof", "typeof_unqual", "wchar_t",
+    "__asm", "__asm__", "__attribute", "__attribute__", "__alignof", "__alignof__", "__complex", "__complex__", "__const", "__const__", "__extension__",
+    "__inline", "__inline__", "__restrict", "__restrict__", "__signed", "__signed__", "__volatile", "__volatile__", "__typeof__", "__declspec", "__cdecl",
+    "__fastcall", "__stdcall", "__thiscall", "__ptr32", "__ptr64", "__int8", "__int16", "__int32", "__int64", "__builtin_va_list", "__gnuc_va_list",
+    "va_list", "size_t", "ssize_t", "ptrdiff_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
+    "uint64_t", "present__", "field__1", "gap__1", "gap__end", "_present", "__present", "_field1", "__field1", "_gap3", "_", "__", "___end", "and", "end", "local", "nil", "not", "then", "until", "p", "n", "o",
+};
+enum { NTAKEN = sizeof taken / sizeof *taken };
+
+/* An event with a field of each name, twice: as they come, and with one more that may be missing. */
+static void any_name(void **state) {
+    (void)state;
+    for (int optional = 0; optional < 2; optional++) {
+        static struct rdn_wire_field all[NTAKEN + 1];
+        static char text[16384];
+        static int64_t row[NTAKEN + 3];
+        size_t n = (size_t)snprintf(text, sizeof text, "redan.plugin('f(o: Order) -> int', function(o)\n  local sum = 0\n");
+        int64_t want = 0;
+        row[1] = 1;
+        for (int i = 0; i < NTAKEN; i++) {
+            all[i] = (struct rdn_wire_field){ taken[i], KIT_T(INT), 8u * ((uint32_t)i + 2), -1 };
+            row[i + 2] = i + 1;
+            want += (i + 1) * (i + 2);
+            n += (size_t)snprintf(text + n, sizeof text - n, "  sum = sum + %d * o['%s']\n", i + 2, taken[i]);
+        }
+        all[NTAKEN] = (struct rdn_wire_field){ "optional", KIT_T(INT), 8 * (NTAKEN + 2), 0 };
+        snprintf(text + n, sizeof text - n, "  return sum\nend)\n");
+        struct rdn_wire_param o = { "o", { .kind = RDN_WIRE_EVENT, .size = sizeof row, .event = "Order", .fields = all, .nfields = (uint16_t)(NTAKEN + optional) } };
+        struct rdn_plugin_spec s = lua_spec();
+        s.params = &o;
+        s.nparams = 1;
+        s.ret = KIT_T(INT);
+        struct rdn_plugin *p = kit_open(s, text);
+        struct rdn_wire_value in = { .p = row }, got = { .i = 0 };
+        if (rdn_plugin_call(p, 0, &in, 1, 0, 0, &got) != V || got.i != want)
+            fail_msg("%lld, expected %lld: %s", (long long)got.i, (long long)want, kit_status(p)->error);
+        rdn_plugin_close(p);
+    }
+}
+
 static void arrays(void **state) {
     (void)state;
     static const double w[] = { 1.0, 2.0, 3.0 };
@@ -214,6 +259,7 @@ static void arrays(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(echo), cmocka_unit_test(answer_table), cmocka_unit_test(rows_apart), cmocka_unit_test(events), cmocka_unit_test(arrays) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(echo), cmocka_unit_test(answer_table), cmocka_unit_test(rows_apart), cmocka_unit_test(events), cmocka_unit_test(any_name),
+                                          cmocka_unit_test(arrays) };
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
 }
