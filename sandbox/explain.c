@@ -11,6 +11,7 @@ static void print_cond(struct rdn_buf *b, const struct rdn_policy_cond *c, bool 
     switch (c->op) {
     case SCMP_CMP_EQ: rdn_buf_printf(b, "arg%u = %lld", c->arg, (long long)c->a); break;
     case SCMP_CMP_LE: rdn_buf_printf(b, "arg%u <= %llu", c->arg, (unsigned long long)c->a); break;
+    case RDN_POLICY_UPTO: rdn_buf_printf(b, "1 <= arg%u <= %llu", c->arg, (unsigned long long)c->a); break;
     default:
         rdn_buf_printf(b, "(arg%u & 0x%llx) = 0x%llx", c->arg, (unsigned long long)c->a, (unsigned long long)c->b);
         break;

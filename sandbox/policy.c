@@ -21,6 +21,7 @@
 #define ANY
 #define EQ(arg, value) { arg, SCMP_CMP_EQ, value, 0 },
 #define LE(arg, value) { arg, SCMP_CMP_LE, value, 0 },
+#define UPTO(arg, value) { arg, RDN_POLICY_UPTO, value, 0 },
 #define MASKED(arg, mask, value) { arg, SCMP_CMP_MASKED_EQ, mask, value },
 
 #define ALLOW(name, conditions, why) { .call = #name, .nr = SCMP_SYS(name), .conds = { conditions }, .reason = why },
@@ -59,13 +60,38 @@ const struct rdn_policy_row *rdn_policy_rows(enum rdn_policy_list list, unsigned
 static int add_row(scmp_filter_ctx c, const struct rdn_policy_row *r) {
     struct scmp_arg_cmp cmp[4];
     uint32_t n = rdn_policy_nconds(r);
-    for (uint32_t i = 0; i < n; i++)
-        cmp[i] = (struct scmp_arg_cmp){ r->conds[i].arg, (enum scmp_compare)r->conds[i].op, r->conds[i].a, r->conds[i].b };
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t op = r->conds[i].op == RDN_POLICY_UPTO ? SCMP_CMP_LE : r->conds[i].op;
+        cmp[i] = (struct scmp_arg_cmp){ r->conds[i].arg, (enum scmp_compare)op, r->conds[i].a, r->conds[i].b };
+    }
     uint32_t does = r->does == RDN_CALL_KILLS ? SCMP_ACT_KILL_PROCESS : r->does == RDN_CALL_ABSENT ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
     return seccomp_rule_add_array(c, does, r->nr, n, cmp);
 }
 
-static int export_bpf(scmp_filter_ctx c, struct sock_fprog *ret) {
+/* The library compares an argument once a rule: that one of UPTO is not 0 stands in front of what it makes. */
+enum { NOT_ZERO = 9 };
+static size_t not_zero(struct sock_filter *f, uint32_t deny) {
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t k = 0; k < rdn_policy_nconds(&rows[i]); k++) {
+            if (rows[i].conds[k].op != RDN_POLICY_UPTO)
+                continue;
+            uint32_t at = (uint32_t)offsetof(struct seccomp_data, args) + 8 * rows[i].conds[k].arg;
+            const struct sock_filter own[NOT_ZERO] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)rows[i].nr, 0, 7),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 0, 5),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at + 4), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, deny),
+            };
+            if (f)
+                memcpy(f + n, own, sizeof own);
+            n += NOT_ZERO;
+        }
+    return n;
+}
+
+static int export_bpf(scmp_filter_ctx c, uint32_t deny, struct sock_fprog *ret) {
     rdn_auto_close int fd = memfd_create("bpf", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
@@ -73,17 +99,18 @@ static int export_bpf(scmp_filter_ctx c, struct sock_fprog *ret) {
     if (rc < 0)
         return rc;
     off_t n = lseek(fd, 0, SEEK_END);
-    size_t each = sizeof(struct sock_filter);
-    if (n <= 0 || (size_t)n % each || (size_t)n / each > 4096)
+    size_t each = sizeof(struct sock_filter), first = not_zero(NULL, deny);
+    if (n <= 0 || (size_t)n % each || first + (size_t)n / each > 4096)
         return -EIO;
-    struct sock_filter *f = malloc((size_t)n);          /* lives as long as the zygote, inherited by the fork */
+    struct sock_filter *f = malloc(first * each + (size_t)n);          /* lives as long as the zygote, inherited by the fork */
     if (!f)
         return -ENOMEM;
-    if (pread(fd, f, (size_t)n, 0) != n) {
+    not_zero(f, deny);
+    if (pread(fd, f + first, (size_t)n, 0) != n) {
         free(f);
         return -EIO;
     }
-    *ret = (struct sock_fprog){ (unsigned short)((size_t)n / each), f };
+    *ret = (struct sock_fprog){ (unsigned short)(first + (size_t)n / each), f };
     return 0;
 }
 
@@ -116,7 +143,7 @@ static int build(scmp_filter_ctx c, enum rdn_policy_mode mode, unsigned more, st
             if (!kills || (mode != RDN_POLICY_KILL && !named_in(more, r->nr)))
                 rc = add_row(c, r);
         }
-    return rc < 0 ? rc : export_bpf(c, ret);
+    return rc < 0 ? rc : export_bpf(c, deny_action(mode), ret);
 }
 
 int rdn_policy_compile(unsigned more, enum rdn_policy_mode mode, struct sock_fprog *ret, redan_error *reterr) {

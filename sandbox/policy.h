@@ -11,7 +11,8 @@
 /* What a call outside the list meets. The first four are enum rdn_deny of plugins/worker.h, in that order. */
 enum rdn_policy_mode { RDN_POLICY_NOTIFY, RDN_POLICY_TRAP, RDN_POLICY_ERRNO, RDN_POLICY_KILL, RDN_POLICY_MODES };
 
-struct rdn_policy_cond { uint32_t arg, op; uint64_t a, b; };        /* op: libseccomp's SCMP_CMP_* */
+struct rdn_policy_cond { uint32_t arg, op; uint64_t a, b; };        /* op: libseccomp's SCMP_CMP_*, or UPTO: 1 to a */
+#define RDN_POLICY_UPTO 100u
 enum rdn_policy_does { RDN_CALL_ALLOWED, RDN_CALL_KILLS, RDN_CALL_ABSENT };
 struct rdn_policy_row { const char *call; int nr; enum rdn_policy_does does; struct rdn_policy_cond conds[4]; const char *reason; };
 /* syscalls.def, which all workers have, and what some have on top of it: native ones while they load, those of them that may start threads, and

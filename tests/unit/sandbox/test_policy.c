@@ -78,6 +78,7 @@ static bool holds(const struct rdn_policy_cond *c, const uint64_t *args) {
     switch (c->op) {
     case SCMP_CMP_EQ: return args[c->arg] == c->a;
     case SCMP_CMP_LE: return args[c->arg] <= c->a;
+    case RDN_POLICY_UPTO: return args[c->arg] && args[c->arg] <= c->a;
     default: return (args[c->arg] & c->a) == c->b;
     }
 }
@@ -150,6 +151,8 @@ static void edges(void **state) {
                 args[rows[i].conds[k].arg] ^= UINT64_C(1) << bit;
                 check(rows[i].nr, args);
                 args[rows[i].conds[k].arg] = base[rows[i].conds[k].arg] + (bit & 1 ? 1u : ~0ull);
+                check(rows[i].nr, args);
+                args[rows[i].conds[k].arg] = bit & 1 ? UINT64_C(1) << bit : 0;
                 check(rows[i].nr, args);
             }
     }
@@ -233,13 +236,32 @@ static void never(void **state) {
     }
 }
 
+/* Sizes with which mremap maps a page a second time: an old size of 0, and those that end as 0 when they are rounded up to pages. */
+static void second_mapping(void **state) {
+    (void)state;
+    static const uint64_t sizes[] = { 0, ~UINT64_C(0), ~UINT64_C(0) - 4094, UINT64_C(1) << 63, UINT64_C(1) << 32 };
+    struct sock_fprog f[2];
+    assert_int_equal(rdn_policy_compile(1u << RDN_LIST_MAKING, RDN_POLICY_ERRNO, &f[0], NULL), 0);
+    assert_int_equal(rdn_policy_compile(1u << RDN_LIST_LOADING, RDN_POLICY_ERRNO, &f[1], NULL), 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int k = 0; k < 2; k++) {
+            struct seccomp_data d = { .nr = SCMP_SYS(mremap), .arch = seccomp_arch_native(), .args = { 4096, sizes[i], 8192, MREMAP_MAYMOVE } };
+            assert_int_equal(run(&f[k], &d), SECCOMP_RET_ERRNO | EPERM);
+            d.args[1] = 4096;
+            assert_int_equal(run(&f[k], &d), SECCOMP_RET_ALLOW);
+        }
+    rdn_policy_free(&f[0]);
+    rdn_policy_free(&f[1]);
+}
+
 /* A violation's name or number, and what becomes of it. */
 static void explained_call(void **state) {
     static const struct { const char *call, *text; } rows[] = {
         { "openat", "openat: denied with EPERM and reported by the kernel; a plugin has no files; pass what it needs as an argument\n" },
         { "ptrace", "kill   ptrace: other processes\n" },
         { "getpid", "allow  getpid: logging asks for it with each record\n" },
-        { "mremap", "allow  mremap when arg3 <= 1: realloc\nelse   mremap: denied with EPERM and reported by the kernel\n" },
+        { "mremap", "allow  mremap when 1 <= arg1 <= 4294967295 and arg3 <= 1: realloc; an old size of 0, or one that the kernel rounds up to 0, would map shared pages "
+          "twice: to write and to run\nelse   mremap: denied with EPERM and reported by the kernel\n" },
         { "nosuch", NULL }, { "", NULL }, { "99999", NULL },
     };
     (void)state;
@@ -259,7 +281,7 @@ static void explained(void **state) {
     rdn_explain_policy(&b, RDN_GOT_SECCOMP | RDN_GOT_NS, RDN_POLICY_NOTIFY);
     const char *text = rdn_buf_str(&b);
     assert_non_null(strstr(text, "layers: seccomp ns\n"));
-    assert_non_null(strstr(text, "allow  mremap when arg3 <= 1: realloc\n"));
+    assert_non_null(strstr(text, "allow  mremap when 1 <= arg1 <= 4294967295 and arg3 <= 1: realloc;"));
     assert_non_null(strstr(text, "kill   ptrace: other processes\n"));
     assert_non_null(strstr(text, "allow  mprotect when (arg2 & 0x6) = 0x4: machine code"));
     assert_non_null(strstr(text, "absent clone3: its flags"));
@@ -279,7 +301,7 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number), cmocka_unit_test(edges), cmocka_unit_test(foreign_calls), cmocka_unit_test(never),
+        cmocka_unit_test(every_number), cmocka_unit_test(edges), cmocka_unit_test(foreign_calls), cmocka_unit_test(never), cmocka_unit_test(second_mapping),
         cmocka_unit_test(explained), cmocka_unit_test(explained_call), cmocka_unit_test(names), cmocka_unit_test(making_code), cmocka_unit_test(native_code),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
