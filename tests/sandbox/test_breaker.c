@@ -22,7 +22,7 @@ static struct rdn_plugin *open_one(const char *spoilt, bool rows, uint32_t lanes
              "limits: {time_cap_ms: 400}\n%s", rows ? "selftest: {rows: rows.csv}\n" : "");
     kit_file("plugin.yaml", text);
     kit_file("rows.csv", "function,x,answer\nf,0,7\nf,3,7\n");
-    struct rdn_plugin_spec s = { .name = "f", .file = dir, .params = &x, .nparams = 1, .ret = KIT_T(INT), .load_cap_ms = 10000, .lanes = lanes };
+    struct rdn_plugin_spec s = { .name = "f", .file = dir, .params = &x, .nparams = 1, .ret = KIT_T(INT), .load_cap_ms = 10000, .grace_ms = 500, .lanes = lanes };
     if (rdn_plugin_open(kit, &s, &p, &e) < 0)
         fail_msg("%s %s", e.id, e.text);
     return p;
