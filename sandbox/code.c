@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/scope.h"
@@ -41,14 +43,24 @@ static int to_memfd(const void *bytes, size_t n) {
     return rc;
 }
 
-/* Mapped files stay: what a worker has loaded does not need its name. */
+/* Mapped files stay: what a worker has loaded does not need its name. One that has just been placed, or found, is needed: its worker may
+ * not have come so far, and confining and loading take less than IN_USE_S. */
+enum { IN_USE_S = 10 };
 static void remove_others(void) {
     DIR *d = opendir("/");
+    struct stat st;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (!strncmp(e->d_name, "code-", 5))
+        if (!strncmp(e->d_name, "code-", 5) && fstatat(dirfd(d), e->d_name, &st, 0) == 0 && now.tv_sec - st.st_mtim.tv_sec > IN_USE_S)
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);
+}
+
+static bool found(const char *path, size_t n) {
+    struct stat st;
+    return stat(path, &st) == 0 && (size_t)st.st_size == n && utimensat(AT_FDCWD, path, NULL, 0) == 0;
 }
 
 static int to_file(const void *bytes, size_t n, const char *path) {
@@ -65,8 +77,22 @@ static int to_file(const void *bytes, size_t n, const char *path) {
     return rc;
 }
 
+/* The directory's lock: between finding a file and saying that it is needed nobody removes it. */
+static int place(const void *bytes, size_t n, const char *path) {
+    rdn_auto_close int lock = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0 || flock(lock, LOCK_EX) < 0)
+        return -errno;
+    if (found(path, n))
+        return 0;
+    int rc = to_file(bytes, n, path);
+    if (rc == -ENOSPC) {
+        remove_others();
+        rc = to_file(bytes, n, path);
+    }
+    return rc;
+}
+
 int rdn_code_place(const void *bytes, size_t n, const uint8_t sha256[32], bool own_root, char ret_path[RDN_CODE_PATH]) {
-    struct stat st;
     if (!own_root) {
         snprintf(ret_path, RDN_CODE_PATH, "/proc/self/fd/%d", RDN_CODE_FD);
         return to_memfd(bytes, n);
@@ -74,12 +100,5 @@ int rdn_code_place(const void *bytes, size_t n, const uint8_t sha256[32], bool o
     int k = snprintf(ret_path, RDN_CODE_PATH, "/code-");
     for (int i = 0; i < 32; i++)
         k += snprintf(ret_path + k, RDN_CODE_PATH - (size_t)k, "%02x", sha256[i]);
-    if (stat(ret_path, &st) == 0 && (size_t)st.st_size == n)
-        return 0;
-    int rc = to_file(bytes, n, ret_path);
-    if (rc == -ENOSPC) {
-        remove_others();
-        rc = to_file(bytes, n, ret_path);
-    }
-    return rc;
+    return place(bytes, n, ret_path);
 }
