@@ -91,14 +91,35 @@ int redan_plugin(redan_engine *e, const redan_plugin_options *opt, redan_error *
     return rc;
 }
 
+/* Each plugin of this name or package in turn; at the first that refuses the text it ends. */
+static int reload_all(struct redan_engine *e, struct rdn_plugin_slot *s, const char *file, redan_error *reterr) {
+    int rc = 0;
+    for (struct rdn_plugin_slot *x = e->plugins; x && rc == 0; x = x->next)
+        for (struct opened *o = x == s || same_package(x, s) ? x->open : NULL; o && rc == 0; o = o->next)
+            rc = rdn_plugin_reload(o->plugin, file, NULL, reterr);
+    return rc;
+}
+
+/* Signatures that are opened later come from the file that is loaded now. */
+static void move_file(struct redan_engine *e, struct rdn_plugin_slot *s, char *file) {
+    for (struct rdn_plugin_slot *x = e->plugins; x; x = x->next)
+        if (x != s && same_package(x, s)) {
+            x->file = file;
+            x->package = rdn_pack_is(file);
+        }
+    s->file = file;
+    s->package = rdn_pack_is(file);
+}
+
 int redan_plugin_reload(redan_engine *e, const char *name, const char *file, redan_error *reterr) {
     rdn_tag_setup_begin(e, "redan_plugin_reload");
     pthread_mutex_lock(&e->lock);
     struct rdn_plugin_slot *s = find_slot(e, name);
-    int rc = s ? 0 : rdn_fail(reterr, INVAL, "R3016", "no plugin is named '%.60s'", name);
-    for (struct rdn_plugin_slot *x = e->plugins; x && rc == 0; x = x->next)
-        for (struct opened *o = x == s || same_package(x, s) ? x->open : NULL; o && rc == 0; o = o->next)
-            rc = rdn_plugin_reload(o->plugin, file, NULL, reterr);
+    char *own = s && file ? rdn_arena_strndup(&e->names, file, strlen(file)) : NULL;
+    int rc = !s ? rdn_fail(reterr, INVAL, "R3016", "no plugin is named '%.60s'", name) : file && !own ? rdn_fail(reterr, NOMEM, "", "no memory for a file's name")
+           : reload_all(e, s, own, reterr);
+    if (rc == 0 && own)
+        move_file(e, s, own);
     pthread_mutex_unlock(&e->lock);
     rdn_tag_setup_end(e);
     return rc;

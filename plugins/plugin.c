@@ -421,6 +421,7 @@ static int check_pack(const struct rdn_plugins *ps, const struct rdn_pack *k, ui
         return rdn_fail(reterr, NOSUP, "R4206", "native.threads asks for %u, %u are allowed here", k->m.threads, threads);
     if (!strcmp(k->m.kind, "lua") && !has_role(ps, "lua"))
         return rdn_fail(reterr, NOSUP, "R4206", "plugins of kind lua are not in this build: no redan-worker-lua.so beside redan-worker");
+    /* While a library loads, only Landlock says which file it may open; a text, Python or Lua, is in the load page. */
     if (rdn_pack_is_native(k) && ps->probe.tier < RDN_TIER_CONTAINER && !ps->opt.ablate)
         return rdn_fail(reterr, NOSUP, "R4402", "native plugins need at least the container tier, here is %s", rdn_tier_text((enum rdn_tier)ps->probe.tier));
     unsigned want = 0, have = 0;

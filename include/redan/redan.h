@@ -163,7 +163,8 @@ REDAN_API int redan_replan(redan_engine *, uint32_t flags, uint64_t *ret_generat
  * which all functions that one rule set declares run in the same worker; it is loaded when a rule set that declares it is
  * activated (which then fails with the author's mistake), and shared by rule sets that declare the same signature. Reload
  * loads the changed file (NULL: the same path) beside the old one and switches between two calls; on failure the old one
- * goes on. [setup] */
+ * goes on. Signatures are reloaded one after the other, each wholly or not at all: when one refuses the file, the call fails, those
+ * before it have the new text, and a reload of the old file takes them back. What is opened later comes from the file reloaded last. [setup] */
 typedef struct redan_plugin_options {
   uint32_t size, flags;                               /* REDAN_PLUGIN_UNTESTED */
   const char *name, *file;

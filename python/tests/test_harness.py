@@ -357,3 +357,24 @@ rule r on Txn { when fraud_model(eur, mcc, online) > 0.7 hold MODEL }
         redan.Engine(rules, plugins={"fraud_model": {"file": FRAUD, "memory": 1}})
     with pytest.raises(redan.Error, match="R4324|R4222"):
         redan.Engine(rules.replace("mcc: int, online", "mcc: float, online").replace("mcc: int  online", "mcc: float  online"), plugins={"fraud_model": FRAUD})
+
+
+def test_engine_opens_what_was_reloaded(tmp_path):
+    """A plugin that rules declare later, or with another signature, comes from the file that was loaded last."""
+    if can_confine():
+        pytest.skip(can_confine())
+    rules = "ruleset t version 1\n  undefined skip\nevent E { x: int }\nplugin f(x: int) -> %s deadline 1s default 0\nrule r on E { when f(x) > 5%s flag A }\n"
+    text = "import redan\n@redan.plugin\ndef f(x: int) -> %s:\n    return %s\n"
+    old, new, other = (tmp_path / name for name in ("old.py", "new.py", "other.py"))
+    old.write_text(text % ("int", "1"))
+    new.write_text(text % ("int", "9"))
+    other.write_text(text % ("float", "9.0"))
+    with redan.Engine("ruleset t version 1\n  undefined skip\nevent E { x: int }\nrule r on E { when x > 99 flag A }\n", plugins={"f": old}) as e:
+        e.reload("f", new)
+        e.load(rules % ("int", ""))
+        assert e.judge("E", ts=1, x=1).codes == ("A",)
+        with pytest.raises(redan.Error):
+            e.reload("f", other)
+        with pytest.raises(redan.Error, match="R4324"):
+            e.load(rules % ("float", ".0"))
+        assert e.judge("E", ts=2, x=1).codes == ("A",)
