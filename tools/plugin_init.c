@@ -59,7 +59,13 @@ static void annotation(struct making *m, const struct rdn_type *t) {
         rdn_buf_puts(b, ")]");
         return;
     case RDN_K_EVENT: rdn_buf_puts(b, m->rs->ir->events[t->n].name); return;
-    case RDN_K_ARR: rdn_buf_puts(b, t->elem == RDN_K_INT ? "redan.Ints" : "redan.Floats"); return;
+    case RDN_K_ARR:
+        rdn_buf_puts(b, t->elem == RDN_K_INT ? "Annotated[redan.Ints, redan.ints(" : "Annotated[redan.Floats, redan.floats(");
+        rdn_buf_printf(b, "%u", t->dim[0]);
+        if (t->ndim == 2)
+            rdn_buf_printf(b, ", %u", t->dim[1]);
+        rdn_buf_puts(b, ")]");
+        return;
     case RDN_K_BOOL: rdn_buf_puts(b, "bool"); return;
     case RDN_K_INT: rdn_buf_puts(b, "int"); return;
     case RDN_K_FLOAT: rdn_buf_puts(b, "float"); return;

@@ -67,6 +67,14 @@ event Order { account: sym  qty: int  px: dec(4)  note: str(8)? }
 plugin big(o: Order) -> bool deadline 20ms default false
 rule big on Order { when big(o) flag BIG }
 '''.replace('big(o) flag', 'big(Order) flag')
+ARRAY_RULES = '''ruleset arrays version 1
+  undefined skip
+event Curve { w: float[3]  m: float[2,2]  k: int[4]  x: int }
+plugin steep(c: Curve) -> bool deadline 20ms default false
+plugin width(w: float[3], m: float[2,2], k: int[4], x: int) -> int deadline 20ms default 0
+rule steep on Curve { when steep(Curve) flag STEEP }
+rule wide on Curve { when width(w, m, k, x) > 0 flag WIDE }
+'''
 EVENT_CODE = '''from typing import Annotated
 
 import redan
@@ -358,8 +366,9 @@ def test_quick_source_check():
 
 
 def test_init_passes_at_once():
-    for name, args in [('plain', ()), ('cards', ('--from', 'cards.rdn')), ('orders', ('--from', 'orders.rdn'))]:
+    for name, args in [('plain', ()), ('cards', ('--from', 'cards.rdn')), ('orders', ('--from', 'orders.rdn')), ('arrays', ('--from', 'arrays.rdn'))]:
         (DIR / 'cards.rdn').write_text(RULES)
+        (DIR / 'arrays.rdn').write_text(ARRAY_RULES)
         (DIR / 'orders.rdn').write_text(EVENT_RULES)
         rc, out, err = plugin('init', name, *args)
         check(rc == 0, out + err)
