@@ -12,8 +12,10 @@ import subprocess
 import sys
 
 import interpreters
+import run_market
 
 NEEDS = ('numpy', 'pytest', 'hypothesis')
+OTHERS = [f for group in ('frameworks', 'fix') for f in run_market.GROUPS[group][0]]         # need more of PyPI and libredan: run_market.py
 
 
 def sanitizer(build):
@@ -25,6 +27,7 @@ def sanitizer(build):
 
 def main():
     build, minor, more = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
+    here = pathlib.Path(__file__).parent
     python = interpreters.find(minor)
     if not python:
         interpreters.skip(f'no Python {minor}')
@@ -34,7 +37,7 @@ def main():
     env = {**os.environ, 'PYTHONPATH': f'{build / "python"}:{interpreters.ROOT / "python"}', 'PYTHONDONTWRITEBYTECODE': '1',
            'REDAN_WORKER': str(build / 'plugins/redan-worker'), **sanitizer(build)}
     r = subprocess.run([inside, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'redan.pytest_plugin', '-rs', '--tb=short', *more,
-                        pathlib.Path(__file__).parent],
+                        *(f'--ignore={here / f}' for f in OTHERS), here],
                        env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     print(r.stdout)
     counts = {k: int(n) for n, k in re.findall(r'(\d+) (passed|failed|error)', r.stdout.splitlines()[-1] if r.stdout.strip() else '')}
