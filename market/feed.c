@@ -470,9 +470,7 @@ void redan_feed_stats_get(const redan_feed *f, redan_feed_stats *ret) {
 
 size_t rdn_feed_events(struct redan_feed *f, const unsigned char *in, size_t len, redan_mevent *out, uint32_t *ret_n) {
     (void)f;
-    if (len < sizeof *out)
-        return 0;
-    memcpy(out, in, sizeof *out);
-    *ret_n = 1;
-    return sizeof *out;
+    *ret_n = len / sizeof *out < RDN_FEED_EVENTS ? (uint32_t)(len / sizeof *out) : RDN_FEED_EVENTS;
+    memcpy(out, in, *ret_n * sizeof *out);
+    return *ret_n * sizeof *out;
 }

@@ -169,12 +169,20 @@ static int decode(struct rdn_reading *p, uint32_t cap, redan_error *reterr) {
     return 0;
 }
 
-int rdn_reading_next(struct rdn_reading *p, const redan_mevent **ret, redan_error *reterr) {
+int rdn_reading_some(struct rdn_reading *p, const redan_mevent **ret, uint32_t *ret_n, redan_error *reterr) {
     int rc = p->ev_at == p->ev_n ? decode(p, RDN_READING_EVENTS, reterr) : 0;
-    if (rc < 0)
-        return rc;
-    *ret = p->ev_at < p->ev_n ? &p->ev[p->ev_at++] : NULL;
-    return 0;
+    *ret = &p->ev[p->ev_at];
+    *ret_n = rc < 0 ? 0 : p->ev_n - p->ev_at;
+    p->ev_at = p->ev_n;
+    return rc;
+}
+
+int rdn_reading_next(struct rdn_reading *p, const redan_mevent **ret, redan_error *reterr) {
+    uint32_t n;
+    int rc = rdn_reading_some(p, ret, &n, reterr);
+    *ret = n ? *ret : NULL;
+    p->ev_at -= n ? n - 1 : 0;
+    return rc;
 }
 
 /* --- a book that is there before the first message --- */

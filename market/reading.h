@@ -40,6 +40,7 @@ struct rdn_reading *rdn_reading_ref(struct rdn_reading *);
 void rdn_reading_unref(struct rdn_reading *);                  /* takes NULL */
 /* *ret is good until the next call; NULL: the end. */
 int  rdn_reading_next(struct rdn_reading *, const redan_mevent **ret, redan_error *);
+int  rdn_reading_some(struct rdn_reading *, const redan_mevent **ret, uint32_t *ret_n, redan_error *);      /* as many as are decoded; none: the end */
 
 /* The name of the format that a file begins like, from up to its first 4 KiB, or by the end of its name; NULL: none. */
 const char *rdn_format_guess(const char *path, const unsigned char *head, size_t n);

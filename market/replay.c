@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * replay.c: market files and tapes merged into one stream (market.h).
  *
- * Each file has its next event in hand; the one with the least key goes first. A key is the time of receipt, or that of an earlier event
- * of the same file when the file's clock went back: files keep their own order. */
+ * Each file has its next events in hand; the one with the least key goes first, and with it those behind it that go before the next of every
+ * other file. A key is the time of receipt, or that of an earlier event of the same file when the file's clock went back: files keep their own
+ * order. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,20 +12,17 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "market/reading.h"
+#include "market/tape.h"
 
-enum { FILES = 64, AHEAD = 256 };
+enum { FILES = 64, RUN = 256 };
 
 struct lane {
     struct rdn_reading *reading;
     redan_feed *own;                                     /* of a tape */
     redan_tape *tape;
-    redan_mevent ahead[AHEAD];                           /* of a tape */
+    const redan_mevent *ev;                              /* in hand: n, of which `at` are gone */
     uint32_t at, n, declared;
-    redan_mevent next;
-    int64_t key;
-    bool has;
-    int failed;                                          /* of a tape: what comes behind those of `ahead` that are left */
-    redan_error why;
+    int64_t key;                                         /* of the next */
 };
 struct redan_replay {
     struct lane *lanes;
@@ -61,36 +59,23 @@ static int declare_known(struct lane *l, redan_error *reterr) {
     return 0;
 }
 
-static int fetch_tape(struct lane *l, redan_error *reterr) {
-    if (l->at == l->n && !l->failed) {
+static bool has(const struct lane *l) { return l->at < l->n; }
+
+static int64_t key_at(const struct lane *l, uint32_t at, int64_t before) { return l->ev[at].ts_recv_ns > before ? l->ev[at].ts_recv_ns : before; }
+
+/* New events in hand, when all are gone. None: the end. */
+static int fetch(struct lane *l, redan_error *reterr) {
+    if (!has(l)) {
         l->at = 0;
-        l->failed = redan_tape_next(l->tape, l->ahead, AHEAD, &l->n, &l->why);
-        int rc = declare_known(l, reterr);
+        int rc = l->tape ? rdn_tape_some(l->tape, UINT32_MAX, &l->ev, &l->n, reterr) : rdn_reading_some(l->reading, &l->ev, &l->n, reterr);
+        if (rc == 0 && l->tape)
+            rc = declare_known(l, reterr);
         if (rc < 0)
             return rc;
     }
-    l->has = l->at < l->n;
-    if (l->has)
-        l->next = l->ahead[l->at++];
-    else if (l->failed && reterr)
-        *reterr = l->why;
-    return l->has ? 0 : l->failed;
-}
-
-static int fetch_file(struct lane *l, redan_error *reterr) {
-    const redan_mevent *e = NULL;
-    int rc = rdn_reading_next(l->reading, &e, reterr);
-    l->has = rc == 0 && e;
-    if (l->has)
-        l->next = *e;
-    return rc;
-}
-
-static int fetch(struct lane *l, redan_error *reterr) {
-    int rc = l->tape ? fetch_tape(l, reterr) : fetch_file(l, reterr);
-    if (l->has && l->next.ts_recv_ns > l->key)
-        l->key = l->next.ts_recv_ns;
-    return rc;
+    if (has(l))
+        l->key = key_at(l, l->at, l->key);
+    return 0;
 }
 
 static int open_lane(struct lane *l, const redan_replay_file *f, redan_error *reterr) {
@@ -149,22 +134,59 @@ void redan_replay_close(redan_replay *r) {
 static struct lane *first(redan_replay *r) {
     struct lane *best = NULL;
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->lanes[i].has && (!best || r->lanes[i].key < best->key))
+        if (has(&r->lanes[i]) && (!best || r->lanes[i].key < best->key))
             best = &r->lanes[i];
     return best && best->key < r->to_ns ? best : NULL;
 }
 
-/* How long it is from `now` until the lane's event; the first event that is handed out is due at once. */
-static int64_t wait_for(redan_replay *r, const struct lane *l, int64_t now) {
+/* The last key of this lane, which goes first, that goes before the next of every other lane. */
+static int64_t until(const redan_replay *r, const struct lane *l) {
+    int64_t last = l->key < r->from_ns && r->from_ns < r->to_ns ? r->from_ns - 1 : r->to_ns - 1;
+    for (const struct lane *other = r->lanes; other < r->lanes + r->n; other++) {
+        int64_t key = other == l || !has(other) ? INT64_MAX : l < other ? other->key : other->key - 1;
+        last = key < last ? key : last;
+    }
+    return last;
+}
+
+/* How long it is from `now` until a key; the first event that is handed out is due at once. */
+static int64_t wait_for(redan_replay *r, int64_t key, int64_t now) {
     if (!r->speed)
         return 0;
     if (!r->began) {
         r->began = true;
         r->began_at = now;
-        r->began_ns = l->key;
+        r->began_ns = key;
     }
-    double due = (double)(l->key - r->began_ns) / r->speed - (double)(now - r->began_at);
+    double due = (double)(key - r->began_ns) / r->speed - (double)(now - r->began_at);
     return due <= 0 ? 0 : due >= 0x1p62 ? INT64_MAX : (int64_t)due + 1;
+}
+
+/* How many events from the lane's next on go now, at most `most`, all of them up to the key `last`; key: that of the last of them. What was refused
+ * on its way to a tape stands alone: no book sees it. */
+static uint32_t run_of(redan_replay *r, const struct lane *l, int64_t last, int64_t now, bool timed, uint32_t most, int64_t *ret_key) {
+    uint32_t n = 1;
+    int64_t key = l->key;
+    bool refused = l->ev[l->at].action == REDAN_MARKET_FAULT;
+    most = refused ? 1 : l->n - l->at < most ? l->n - l->at : most;
+    for (; n < most && l->ev[l->at + n].action != REDAN_MARKET_FAULT; n++) {
+        int64_t next = key_at(l, l->at + n, key);
+        if (next > last || (timed && wait_for(r, next, now)))
+            break;
+        key = next;
+    }
+    *ret_key = key;
+    return n;
+}
+
+/* Applies a run, and hands it out unless `out` is NULL. */
+static void apply(redan_replay *r, struct lane *l, uint32_t n, redan_replay_event *out) {
+    const redan_mevent *e = l->ev + l->at;
+    uint8_t faults[RUN] = { 0 };
+    if (e->action != REDAN_MARKET_FAULT)
+        redan_feed_apply(feed_of(l), e, n, faults);
+    for (uint32_t i = 0; i < n && out; i++)
+        out[i] = (redan_replay_event){ e[i], (uint32_t)(l - r->lanes), faults[i], { 0 } };
 }
 
 int redan_replay_step(redan_replay *r, int64_t now_ns, redan_replay_event *out, uint32_t cap, uint32_t *ret_n, int64_t *ret_wait_ns, redan_error *reterr) {
@@ -173,16 +195,16 @@ int redan_replay_step(redan_replay *r, int64_t now_ns, redan_replay_event *out, 
     *ret_wait_ns = 0;
     while (*ret_n < cap && !r->failed && (l = first(r)) != NULL) {
         bool before = l->key < r->from_ns;
-        int64_t wait = before ? 0 : wait_for(r, l, now_ns);
+        int64_t wait = before ? 0 : wait_for(r, l->key, now_ns);
         if (wait) {
             *ret_wait_ns = *ret_n ? 0 : wait;
             return 0;
         }
-        uint8_t fault = 0;
-        if (l->next.action != REDAN_MARKET_FAULT)
-            redan_feed_apply(feed_of(l), &l->next, 1, &fault);
-        if (!before)
-            out[(*ret_n)++] = (redan_replay_event){ l->next, (uint32_t)(l - r->lanes), fault, { 0 } };
+        uint32_t most = before || cap - *ret_n > RUN ? RUN : cap - *ret_n;
+        uint32_t n = run_of(r, l, until(r, l), now_ns, !before && r->speed != 0, most, &l->key);
+        apply(r, l, n, before ? NULL : out + *ret_n);
+        *ret_n += before ? 0 : n;
+        l->at += n;
         r->failed = fetch(l, &r->why);
     }
     if (r->failed && !*ret_n) {

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -22,8 +21,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "market/crc.h"
 #include "market/decimal.h"
 #include "market/feed.h"
+#include "market/tape.h"
 
 enum { HEAD = 4096, BLOCK = 1 << 20, BLOCK_HEAD = 128, RECORDS = (BLOCK - BLOCK_HEAD) / sizeof(redan_mevent), VERSION = 1, OPEN = 1, CLOSED = 2,
        KIND_EVENTS = 1, INSTRUMENT = 'I', SYNC_NS = 100000000 };
@@ -70,6 +71,7 @@ struct redan_tape {
     unsigned char *block;                                /* reading: a copy; writing: the mapped one; NULL: none yet */
     uint64_t number, records, boot;                      /* of the block at hand */
     uint32_t at, count;                                  /* reading: records handed out of `count` */
+    bool closed;                                         /* reading: the block at hand will not grow */
     int64_t synced_ns;
     struct known *known[PAGES];
     uint32_t next_id;                                    /* instruments are numbered from 0 */
@@ -80,7 +82,6 @@ struct redan_tape {
 static struct block_head *head_of(const redan_tape *t) { return (struct block_head *)(void *)t->block; }
 static redan_mevent *records_of(const redan_tape *t) { return (redan_mevent *)(void *)(t->block + BLOCK_HEAD); }
 static off_t place(uint64_t number) { return (off_t)(HEAD + number * BLOCK); }
-static uint32_t crc_of(const void *p, size_t n) { return (uint32_t)crc32(0, p, (uInt)n); }
 
 /* Differs after the machine was started again. */
 static uint64_t boot_id(void) {
@@ -111,7 +112,7 @@ static int write_head(redan_tape *t, const redan_tape_options *o, redan_error *r
         h.created_ns = rdn_real_ns();
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.feed, o->feed, sizeof h.feed);
-    h.crc = crc_of(&h, offsetof(struct file_head, crc));
+    h.crc = rdn_crc32(&h, offsetof(struct file_head, crc));
     if (pwrite(t->fd, &h, sizeof h, 0) != (ssize_t)sizeof h || pwrite(t->fd, zeros, sizeof zeros, sizeof h) != (ssize_t)sizeof zeros)
         return rdn_fail_sys(reterr, "pwrite");
     return 0;
@@ -121,7 +122,7 @@ static int check_head(const redan_tape *t, redan_error *reterr) {
     struct file_head h;
     if (pread(t->fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.magic, magic, sizeof magic) != 0)
         return rdn_fail(reterr, INVAL, "", "%.150s: not a tape", t->path);
-    uint32_t crc = crc_of(&h, offsetof(struct file_head, crc));
+    uint32_t crc = rdn_crc32(&h, offsetof(struct file_head, crc));
     if (crc != h.crc)
         return rdn_fail(reterr, CORRUPT, "R6020", "%.150s: head: checksum %08x, expected %08x", t->path, crc, h.crc);
     if (h.version != VERSION || h.block_bytes != BLOCK || h.layout != layout())
@@ -179,7 +180,7 @@ static int check_block(const redan_tape *t, bool last, redan_error *reterr, uint
     struct block_head closing = *h;
     bool open = is_open(h);
     closing.state = CLOSED;
-    uint32_t crc = crc_of(&closing, offsetof(struct block_head, crc)), count = open ? open_count(t, h) : h->count;
+    uint32_t crc = rdn_crc32(&closing, offsetof(struct block_head, crc)), count = open ? open_count(t, h) : h->count;
     *ret_count = 0;
     if (last && !h->state && !h->count)                  /* allocated and never begun */
         return 0;
@@ -191,20 +192,20 @@ static int check_block(const redan_tape *t, bool last, redan_error *reterr, uint
         return corrupt(t, reterr, "it counts more records than it has room for");
     if (!open && crc != h->crc)
         return wrong_sum(t, reterr, crc, h->crc);
-    crc = open ? 0 : crc_of(records_of(t), count * sizeof(redan_mevent));
+    crc = open ? 0 : rdn_crc32(records_of(t), count * sizeof(redan_mevent));
     if (!open && crc != h->payload_crc)
         return wrong_sum(t, reterr, crc, h->payload_crc);
     *ret_count = count;
     return 0;
 }
 
-/* The block t->number into t->block and t->count; *ret_last: no other follows. A block that is not there is empty. */
-static int load(redan_tape *t, bool *ret_last, redan_error *reterr) {
+/* The block t->number into t->block, t->count and t->closed. A block that is not there is empty. */
+static int load(redan_tape *t, redan_error *reterr) {
     struct stat st;
     if (fstat(t->fd, &st) < 0)
         return rdn_fail_sys(reterr, "fstat");
     t->count = 0;
-    *ret_last = st.st_size <= place(t->number + 1);
+    t->closed = false;
     if (st.st_size <= place(t->number))
         return 0;
     if (st.st_size < place(t->number + 1))
@@ -215,45 +216,72 @@ static int load(redan_tape *t, bool *ret_last, redan_error *reterr) {
             return n < 0 ? rdn_fail_sys(reterr, "pread") : corrupt(t, reterr, "it is cut short");
         got += (size_t)n;
     }
-    return check_block(t, *ret_last, reterr, &t->count);
+    int rc = check_block(t, st.st_size <= place(t->number + 1), reterr, &t->count);
+    t->closed = rc == 0 && head_of(t)->state && !is_open(head_of(t));
+    return rc;
 }
 
-static int read_on(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
-    while (*ret_n < cap) {
-        bool last = true;
-        int rc = t->at == t->count ? load(t, &last, reterr) : 0;         /* an open block may have grown */
-        if (rc == 0 && t->at > t->count)
-            rc = corrupt(t, reterr, "it has lost records");
-        if (rc < 0)
-            return rc;
-        if (t->at == t->count && (last || is_open(head_of(t))))
-            return 0;
-        if (t->at == t->count) {
+/* Goes to the next record, if there is one by now. A closed block is read once; an open one may have grown. */
+static int reach(redan_tape *t, redan_error *reterr) {
+    while (t->at == t->count) {
+        if (t->closed) {
             t->number++;
             t->at = t->count = 0;
-            continue;
         }
-        for (; t->at < t->count && *ret_n < cap; t->at++, t->records++) {
-            const redan_mevent *e = &records_of(t)[t->at];
-            rc = e->action == INSTRUMENT ? learn_record(t, e, reterr) : 0;
-            if (rc < 0)
-                return rc;
-            if (e->action != INSTRUMENT)
-                out[(*ret_n)++] = *e;
-        }
+        int rc = load(t, reterr);
+        if (rc == 0 && t->at > t->count)
+            rc = corrupt(t, reterr, "it has lost records");
+        if (rc < 0 || !t->closed)
+            return rc;
     }
     return 0;
 }
 
-int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
+/* Events up to the next instrument or the end of the block. */
+static int some(redan_tape *t, uint32_t cap, const redan_mevent **ret, uint32_t *ret_n, redan_error *reterr) {
+    for (;;) {
+        int rc = reach(t, reterr);
+        if (rc < 0 || t->at == t->count)
+            return rc;
+        const redan_mevent *e = &records_of(t)[t->at];
+        uint32_t most = t->count - t->at < cap ? t->count - t->at : cap, n = 0;
+        while (n < most && e[n].action != INSTRUMENT)
+            n++;
+        rc = n ? 0 : learn_record(t, e, reterr);
+        if (rc < 0)
+            return rc;
+        *ret = e;
+        *ret_n = n;
+        t->at += n ? n : 1;
+        t->records += n ? n : 1;
+        if (n)
+            return 0;
+    }
+}
+
+int rdn_tape_some(redan_tape *t, uint32_t cap, const redan_mevent **ret, uint32_t *ret_n, redan_error *reterr) {
     *ret_n = 0;
     if (t->mode != REDAN_TAPE_READ)
         return rdn_fail(reterr, INVAL, "", "the tape is open for writing");
     if (!t->failed)
-        t->failed = read_on(t, out, cap, ret_n, &t->why);
+        t->failed = some(t, cap, ret, ret_n, &t->why);
     if (t->failed && reterr)
         *reterr = t->why;
     return t->failed;
+}
+
+int redan_tape_next(redan_tape *t, redan_mevent *out, uint32_t cap, uint32_t *ret_n, redan_error *reterr) {
+    *ret_n = 0;
+    while (*ret_n < cap) {
+        const redan_mevent *e;
+        uint32_t n;
+        int rc = rdn_tape_some(t, cap - *ret_n, &e, &n, reterr);
+        if (rc < 0 || !n)
+            return rc;
+        memcpy(out + *ret_n, e, n * sizeof *e);
+        *ret_n += n;
+    }
+    return 0;
 }
 
 /* --- writing --- */
@@ -296,10 +324,10 @@ static void close_block(redan_tape *t) {
     h->last_recv = last->ts_recv_ns;
     h->first_seq = first->seq;
     h->last_seq = last->seq;
-    h->payload_crc = crc_of(first, h->stored_bytes);
+    h->payload_crc = rdn_crc32(first, h->stored_bytes);
     struct block_head closing = *h;
     closing.state = CLOSED;
-    h->crc = crc_of(&closing, offsetof(struct block_head, crc));
+    h->crc = rdn_crc32(&closing, offsetof(struct block_head, crc));
     h->state = CLOSED;
     unmap_block(t);
     t->number++;
@@ -386,12 +414,11 @@ static int resume(redan_tape *t, redan_error *reterr) {
     while (rc == 0 && n == cap)
         rc = redan_tape_next(t, skip, cap, &n, reterr);
     rdn_free(&rdn_libc_mem, skip, cap * sizeof *skip);
-    bool open = rc == 0 && is_open(head_of(t)), full = rc == 0 && t->count && !open;
+    bool open = rc == 0 && is_open(head_of(t));
     uint32_t count = t->count;
     rdn_free(&rdn_libc_mem, t->block, BLOCK);
     t->block = NULL;
     t->mode = REDAN_TAPE_WRITE;
-    t->number += full;
     if (!open)
         return rc;
     rc = map_block(t, reterr);

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/fault.h"
+#include "market/crc.h"
 #include "tests/unit/market/feed_kit.h"
 
 enum { HEAD = 4096, BLOCK = 1 << 20, FULL = 16382, COUNT = HEAD + 16, STATE = HEAD + 68, BOOT = HEAD + 72 };
@@ -348,9 +350,25 @@ static void one_writer(void **state) {
     unlink(path);
 }
 
+/* The same checksum as zlib's, whatever the length and the place. */
+static void checksums(void **state) {
+    (void)state;
+    enum { MOST = 1 << 20 };
+    unsigned char *p = malloc(MOST + 16);
+    uint32_t r = 7;
+    assert_non_null(p);
+    for (size_t i = 0; i < MOST + 16; i++)
+        p[i] = (unsigned char)((r = r * 1664525 + 1013904223) >> 24);
+    for (size_t n = 0; n < 700; n++)
+        for (size_t at = 0; at < 16; at++)
+            check(rdn_crc32(p + at, n) == crc32(0, p + at, (uInt)n), "%zu bytes at %zu", n, at);
+    check(rdn_crc32(p + 1, MOST) == crc32(0, p + 1, MOST), "a block");
+    free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(goes_on), cmocka_unit_test(process_dies), cmocka_unit_test(machine_stops), cmocka_unit_test(damage),
                                         cmocka_unit_test(other_records), cmocka_unit_test(disk_full), cmocka_unit_test(closing_stops), cmocka_unit_test(error_stays),
-                                        cmocka_unit_test(texts_stay), cmocka_unit_test(own_letter), cmocka_unit_test(one_writer) };
+                                        cmocka_unit_test(texts_stay), cmocka_unit_test(own_letter), cmocka_unit_test(checksums), cmocka_unit_test(one_writer) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
