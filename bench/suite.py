@@ -405,13 +405,33 @@ def book(r):
     if own is None:
         return
     r.figure('book/binance/ns', own, 'ns')
-    p, array = r.peer('hftbacktest'), None
-    if p:
-        with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
-            array = pathlib.Path(d) / 'events.npy'
-            got = binance_array(r, p, capture, array) and market_peer(r, p, 'hftbacktest', array)
-        if got:
-            against(r, 'book', 'binance', own, 'hftbacktest', got['ns'], got['form'])
+    beside_hftbacktest(r, 'book', 'binance', own, capture)
+
+
+def replay(r):
+    """Files as one stream with books on the way: tapes, alone and merged, bare records, and the file itself; a capture's tape beside hftbacktest."""
+    program('replay', 'made', 1 if r.tiny else 6)(r)
+    messages, capture = shared_file('lobster/AAPL*_message_50.csv'), shared_file('binance/*.gz')
+    if messages and not r.tiny:
+        program('replay', messages, 'AAPL', '0.01', 1, 30)(r)
+    own = None
+    for row in r.call('replay', capture, 'BTCUSDT', '0.1', '0.001', 3) if capture and not r.tiny else ():
+        own = row.get('ns_min', own)
+        (r.row if 'peer' in row or 'figure' in row else r.raw)(row)
+    if own:
+        beside_hftbacktest(r, 'replay', 'btcusdt-tape', own, capture)
+
+
+def beside_hftbacktest(r, bench, name, own_ns, capture):
+    """A row against the event time of hftbacktest on the same capture."""
+    p = r.peer('hftbacktest')
+    if not p:
+        return
+    with tempfile.TemporaryDirectory(prefix='redan-bench-') as d:
+        array = pathlib.Path(d) / 'events.npy'
+        got = binance_array(r, p, capture, array) and market_peer(r, p, 'hftbacktest', array)
+    if got:
+        against(r, bench, name, own_ns, 'hftbacktest', got['ns'], got['form'])
 
 
 def binance_array(r, p, capture, out):
@@ -427,5 +447,5 @@ def binance_array(r, p, capture, out):
 
 BENCHES = {'rules': rules, 'batch': batch, 'peers': peers, 'kernel': kernel, 'edit': edit, 'pretrade': pretrade, 'swap': swap, 'scale': scale,
            'cards': cards, 'riskpack': riskpack, 'keyed': keyed, 'windows': windows, 'sandbox': sandbox, 'lua': lua, 'plan': plan,
-           'tick': tick, 'book': book}
+           'tick': tick, 'book': book, 'replay': replay}
 ALONE = ('plan',)                                        # run when named, not with all the others
