@@ -352,7 +352,7 @@ static bool resolve(struct redan_feed *f, redan_mevent *e) {
     const struct rdn_order *o = rdn_orders_find(&f->books.orders, e->order_id, 0);
     if (o)
         e->instrument = o->place >> 1;
-    else if (f->filtered)
+    else if (e->flags & REDAN_MF_FILTERED)
         f->filtered++;                                   /* of an instrument that is not followed, most likely */
     else
         rdn_feed_fault(f, REDAN_FAULT_UNKNOWN_ID);

@@ -66,7 +66,8 @@ static uint32_t convert(struct redan_feed *f, const char *s, size_t n, redan_mev
         return refused(f, REDAN_FAULT_UNKNOWN_TYPE);
     if (n != types[i].bytes)
         return refused(f, REDAN_FAULT_SHORT_INPUT);
-    *e = (redan_mevent){ .instrument = REDAN_BY_ORDER, .action = types[i].action, .flags = REDAN_MF_LAST };
+    *e = (redan_mevent){ .instrument = REDAN_BY_ORDER, .action = types[i].action,
+                         .flags = REDAN_MF_LAST | (f->filtered ? REDAN_MF_FILTERED : 0) };
     if (!number(s, TIME, &ms) || !base36(s + ID, ID_DIGITS, &e->order_id))
         return refused(f, REDAN_FAULT_BAD_NUMBER);
     e->seq = ++f->seq;

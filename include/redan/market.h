@@ -36,7 +36,8 @@ enum {
   REDAN_MF_LAST = 0x80,          /* readers may look at the book after this event */
   REDAN_MF_TOB = 0x40, REDAN_MF_SNAPSHOT = 0x20, REDAN_MF_LEVELS = 0x10, REDAN_MF_BAD_RECV = 0x08,
   REDAN_MF_AUCTION = 0x100,      /* crossed is normal */
-  REDAN_MF_HIDDEN = 0x200
+  REDAN_MF_HIDDEN = 0x200,
+  REDAN_MF_FILTERED = 0x400      /* of REDAN_BY_ORDER: messages were left out before it, so an order that nobody knows may be theirs */
 };
 
 #define REDAN_BY_ORDER UINT32_MAX

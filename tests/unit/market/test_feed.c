@@ -182,9 +182,24 @@ static void any_price(void **state) {
     redan_feed_close(f);
 }
 
+/* Orders nobody knows are faults until other instruments' messages are left out, wherever the input is cut. */
+static void filtered(void **state) {
+    (void)state;
+    static const char text[] = "28800012XAK27GA0000DT000040\n28800012AAK27GA0000DTB000100MSFT  0000619205Y\n28800013XAK27GA0000DT000040\n28800013XAK27GA0000DU000040\n";
+    static const size_t pieces[] = { 1 << 20, 7, 1 };
+    for each (i, pieces) {
+        redan_feed *f = kit_open("pitch", "AAPL", 0);
+        redan_feed_stats st;
+        kit_feed(f, text, sizeof text - 1, pieces[i]);
+        redan_feed_stats_get(f, &st);
+        check(st.faults[REDAN_FAULT_UNKNOWN_ID] == 1 && st.filtered == 3, "piece %zu: %lu unknown, %lu filtered", pieces[i], st.faults[REDAN_FAULT_UNKNOWN_ID], st.filtered);
+        redan_feed_close(f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(endless_line), cmocka_unit_test(codes_are_no_letters), cmocka_unit_test(empty_difference),
                                         cmocka_unit_test(numbering), cmocka_unit_test(old_for_ever), cmocka_unit_test(refused_level),
-                                        cmocka_unit_test(far_days), cmocka_unit_test(any_price) };
+                                        cmocka_unit_test(far_days), cmocka_unit_test(any_price), cmocka_unit_test(filtered) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
