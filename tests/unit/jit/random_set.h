@@ -3,6 +3,7 @@
  * field, windows, a table, a list, a calendar, parameters, lets, and every operation that executors compute themselves.
  *
  *   rdn_syms_open(&syms, ...); set_syms();
+ *   set_size = ...;              smaller than the usual, or not at all
  *   make_ir();                   -> ir, sealed, in `arena`
  *   rdn_arena_fini(&arena); */
 #ifndef RDN_RANDOM_SET_H
@@ -11,6 +12,7 @@
 #include "tests/unit/jit/jit_fake.h"
 
 enum { RULES = 20, DEPTH = 5 };
+static struct { uint32_t rules, windows, lets; int depth; } set_size = {RULES, 3, 6, DEPTH};     /* one rule at least */
 static struct rdn_arena arena;
 static struct rdn_syms *syms;
 static struct rdn_ir *ir;
@@ -277,7 +279,7 @@ static void make_windows(void) {
     kt[1][0] = t_str;
     kt[0][1] = kt[1][1] = t_int;
     struct rdn_window *ws = rdn_new_n(&arena, struct rdn_window, 3);
-    for (unsigned w = 0; w < 3; w++) {
+    for (unsigned w = 0; w < set_size.windows; w++) {
         struct rdn_window *x = &ws[w];
         bool text = below(3) == 0;
         *x = (struct rdn_window){.name = "w", .agg = w ? RDN_AGG_SUM : RDN_AGG_COUNT, .accepted = below(2), .rtype = r[w], .ktypes = kt[text], .nkeys = 1 + below(2),
@@ -290,23 +292,23 @@ static void make_windows(void) {
         x->value = w == 1 ? gen_f(3) : w == 2 ? gen_d(3, 2) : 0;
     }
     ir->windows = ws;
-    ir->nwindows = 3;
+    ir->nwindows = set_size.windows;
 }
 static void make_rules(void) {
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < set_size.lets; i++) {
         rdn_id p = i % 2 ? gen_f(3) : gen_i(3);
         ir->nodes.v[p].flags |= RDN_NODE_SHARED;
         lets[i % 2][nlets[i % 2]++] = p;
     }
     struct rdn_action *skip = rdn_new(&arena, struct rdn_action);
     skip->verb = RDN_V_SKIP;
-    ir->rules = rdn_new_n(&arena, struct rdn_rule, RULES);
-    ir->nrules = RULES;
-    for (uint32_t i = 0; i < RULES; i++) {
+    ir->rules = rdn_new_n(&arena, struct rdn_rule, set_size.rules);
+    ir->nrules = set_size.rules;
+    for (uint32_t i = 0; i < set_size.rules; i++) {
         struct rdn_rule *r = &ir->rules[i];
         r->name = rdn_arena_printf(&arena, "r%u", i);
         r->undef = skip;
-        r->when = gen_b(i % 4 ? DEPTH : 2);
+        r->when = gen_b(i % 4 ? set_size.depth : 2);
         if (below(5) == 0)                               /* a key clause, so that branch form is met */
             r->when = node(RDN_OP_AND, RDN_TY_B1, 0, t_bool,
                            node(RDN_OP_EQ, RDN_TY_B1, 0, t_bool, field(F_S0), constant(RDN_TY_I64, 0, t_sym, (struct rdn_cell){.i = below(3)}), 0, 0), r->when, 0, 0);
