@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include "base/fault.h"
 
-enum { ALIGN = 16, PAGE = 4096, CHUNK_MIN = PAGE, CHUNK_SOME = 1 << 18, CHUNK_MAX = 8 << 20 };
+enum { ALIGN = 16, PAGE = 4096, CHUNK_MIN = PAGE, CHUNK_SOME = 1 << 18, CHUNK_MAX = 2 << 20 };
 #define MAPPED ((size_t)1 << (8 * sizeof(size_t) - 1))
 #define USED (MAPPED >> 1)
 #ifdef RDN_ARENA_SINGLE

@@ -44,7 +44,7 @@ void *rdn_arena_raw(struct rdn_arena *, size_t size);                /* 16-byte 
 bool  rdn_arena_extend(struct rdn_arena *, void *p, size_t was, size_t size);
 /* Pages that brief arenas left for the next one, at most RDN_SPARE_MAX: gives those above `keep` bytes back, and says how many stay. What
  * has used large brief arenas one after the other does so in the end; RDN_SPARE_KEPT is enough for a hundred rules. [any] */
-#define RDN_SPARE_MAX ((size_t)16 << 20)
+#define RDN_SPARE_MAX ((size_t)64 << 20)
 #define RDN_SPARE_KEPT ((size_t)512 << 10)
 size_t rdn_arena_trim(size_t keep);
 char *rdn_arena_strndup(struct rdn_arena *, const char *s, size_t n);   /* terminated copy */

@@ -2,7 +2,7 @@
  * verify.c: structural checks of a whole rule set. dsl/lower never breaks one; what is read from text or made by a fuzzer may.
  * After it, executors, planner and state index and cast without a test.
  *
- * rdn_ir_verify  [any]  O(rule set); takes memory from the rule set's arena */
+ * rdn_ir_verify  [any]  O(rule set); 20 bytes a node while it runs */
 #include "ir/verify.h"
 #include <setjmp.h>
 #include <string.h>
@@ -157,13 +157,25 @@ static bool all_ok(struct rdn_verify *v) {
     return rdn_verify_rules(v);
 }
 
+static int verify_in(struct rdn_verify *v, struct rdn_arena *a) {
+    uint32_t n = v->ir->nodes.n + 1;
+    v->on = rdn_new_n(a, int32_t, n);
+    v->body = rdn_new_n(a, int32_t, n);
+    v->height = rdn_new_n(a, uint32_t, n);
+    v->seen = rdn_new_n(a, uint32_t, n);
+    v->stack = rdn_new_n(a, rdn_id, n);
+    if (!v->on || !v->body || !v->height || !v->seen || !v->stack)
+        return rdn_fail(v->reterr, NOMEM, "", "out of memory");
+    memset(v->on, 0xff, sizeof *v->on * n);              /* RDN_ON_NONE */
+    memset(v->body, 0xff, sizeof *v->body * n);
+    return all_ok(v) ? 0 : REDAN_E_CORRUPT;
+}
 int rdn_ir_verify(const struct rdn_ir *ir, redan_error *reterr) {
-    uint32_t n = ir->nodes.n + 1;
-    struct rdn_verify v = { ir, reterr, rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, int32_t, n), rdn_new_n(ir->arena, uint32_t, n),
-                            rdn_new_n(ir->arena, uint32_t, n), rdn_new_n(ir->arena, rdn_id, n) };
-    if (!v.on || !v.body || !v.height || !v.seen || !v.stack)
-        return rdn_fail(reterr, NOMEM, "", "out of memory");
-    memset(v.on, 0xff, sizeof *v.on * n);                /* RDN_ON_NONE */
-    memset(v.body, 0xff, sizeof *v.body * n);
-    return all_ok(&v) ? 0 : REDAN_E_CORRUPT;
+    struct rdn_verify v = { .ir = ir, .reterr = reterr };
+    struct rdn_arena a;
+    rdn_arena_init(&a, ir->arena->mem);
+    a.brief = true;
+    int rc = verify_in(&v, &a);
+    rdn_arena_fini(&a);
+    return rc;
 }
