@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "market/feed.h"
 #include "market/reading.h"
 #include "market/tape.h"
 
@@ -162,14 +163,15 @@ static int64_t wait_for(redan_replay *r, int64_t key, int64_t now) {
     return due <= 0 ? 0 : due >= 0x1p62 ? INT64_MAX : (int64_t)due + 1;
 }
 
-/* How many events from the lane's next on go now, at most `most`, all of them up to the key `last`; key: that of the last of them. What was refused
- * on its way to a tape stands alone: no book sees it. */
+/* What was refused on its way to a tape: no book sees it. What names an order alone: its instrument is looked up when all before it is done. */
+static bool alone(const redan_mevent *e) { return e->action == REDAN_MARKET_FAULT || e->instrument == REDAN_BY_ORDER; }
+
+/* How many events from the lane's next on go now, at most `most`, all of them up to the key `last`; key: that of the last of them. */
 static uint32_t run_of(redan_replay *r, const struct lane *l, int64_t last, int64_t now, bool timed, uint32_t most, int64_t *ret_key) {
     uint32_t n = 1;
     int64_t key = l->key;
-    bool refused = l->ev[l->at].action == REDAN_MARKET_FAULT;
-    most = refused ? 1 : l->n - l->at < most ? l->n - l->at : most;
-    for (; n < most && l->ev[l->at + n].action != REDAN_MARKET_FAULT; n++) {
+    most = alone(&l->ev[l->at]) ? 1 : l->n - l->at < most ? l->n - l->at : most;
+    for (; n < most && !alone(&l->ev[l->at + n]); n++) {
         int64_t next = key_at(l, l->at + n, key);
         if (next > last || (timed && wait_for(r, next, now)))
             break;
@@ -182,7 +184,14 @@ static uint32_t run_of(redan_replay *r, const struct lane *l, int64_t last, int6
 /* Applies a run, and hands it out unless `out` is NULL. */
 static void apply(redan_replay *r, struct lane *l, uint32_t n, redan_replay_event *out) {
     const redan_mevent *e = l->ev + l->at;
+    const struct rdn_order *named = e->instrument == REDAN_BY_ORDER ? rdn_orders_find(&feed_of(l)->books.orders, e->order_id, 0) : NULL;
+    redan_mevent whole;
     uint8_t faults[RUN] = { 0 };
+    if (named) {
+        whole = *e;
+        whole.instrument = named->place >> 1;
+        e = &whole;
+    }
     if (e->action != REDAN_MARKET_FAULT)
         redan_feed_apply(feed_of(l), e, n, faults);
     for (uint32_t i = 0; i < n && out; i++)

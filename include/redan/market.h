@@ -221,7 +221,8 @@ REDAN_API uint64_t redan_tape_records(const redan_tape *);        /* [lane] read
 
 /* --- replay: files as one stream ---
  * Events of all files in order of (time of receipt, file, place in the file). Time stands still or goes on by what the caller says: no
- * clock is read, so that the order depends on the files alone. Each file has a feed whose books are as of the last event handed out. */
+ * clock is read, so that the order depends on the files alone. Each file has a feed whose books are as of the last event handed out.
+ * Events that name an order alone (REDAN_BY_ORDER) have its instrument, unless nobody knows the order. */
 typedef struct redan_replay redan_replay;
 typedef struct redan_replay_file {
   const char *path, *seed;                            /* a tape or a file of a known format; seed: LOBSTER's order-book file or NULL */

@@ -205,6 +205,41 @@ static void lobster(void **state) {
     unlink(tape);
 }
 
+/* Events that name an order alone have its instrument when they are handed out, whatever else is on its way; of an order that nobody knows they have none. */
+static void by_order(void **state) {
+    (void)state;
+    static const char text[] = "28800001AAK27GA0000DTS000100SH    0000619200Y\n" "28800001AAK27GA0000DUB000200AAPL  0000619100Y\n"
+                               "28800002XAK27GA0000DU000050\n" "28800002XAK27GA0000DT000100\n" "28800003XAK27GA0000DT000100\n" "28800004EAK27GA0000DU0001500000000000AB\n";
+    static const char *const symbols[] = { "SH", "AAPL", "AAPL", "SH", NULL, "AAPL" };
+    char path[] = "/tmp/redan-pitch-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    redan_replay_file f = { .path = path, .feed = REDAN_FEED_OPTIONS_INIT };
+    f.feed.format = "pitch";
+    f.feed.auto_tick = "0.01";
+    redan_replay_options o = { .size = sizeof o, .n = 1, .files = &f };
+    for (uint32_t cap = 1; cap <= 64; cap += 63) {
+        redan_replay *r;
+        redan_replay_event out[64];
+        redan_error err;
+        uint32_t n = 1, got = 0;
+        int64_t wait;
+        check(redan_replay_open(&r, &o, &err) == 0, "%s", err.text);
+        for (; n; got += n) {
+            check(redan_replay_step(r, 0, out, cap, &n, &wait, &err) == 0, "%s", err.text);
+            for (uint32_t i = 0; i < n; i++) {
+                const char *want = symbols[got + i], *have = redan_feed_symbol(redan_replay_feed(r, 0), out[i].e.instrument);
+                check(want ? have && !strcmp(have, want) && !out[i].fault : out[i].e.instrument == REDAN_BY_ORDER && out[i].fault == REDAN_FAULT_UNKNOWN_ID,
+                      "event %u of %u at once: %s, fault %u", got + i, cap, have, out[i].fault);
+            }
+        }
+        check(got == 6, "%u events", got);
+        redan_replay_close(r);
+    }
+    unlink(path);
+}
+
 /* A damaged tape gives what is before the damage, and then its error, as often as it is asked; so does one whose damage comes early. */
 static void damaged(void **state) {
     (void)state;
@@ -302,7 +337,7 @@ static void refused(void **state) {
 
 int main(void) {
     make_files();
-    const struct CMUnitTest tests[] = { cmocka_unit_test(deterministic), cmocka_unit_test(part), cmocka_unit_test(lobster), cmocka_unit_test(damaged), cmocka_unit_test(pipes), cmocka_unit_test(refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(deterministic), cmocka_unit_test(part), cmocka_unit_test(lobster), cmocka_unit_test(by_order), cmocka_unit_test(damaged), cmocka_unit_test(pipes), cmocka_unit_test(refused) };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     remove_files();
     return rc;
