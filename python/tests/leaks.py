@@ -60,6 +60,10 @@ class Kit:
         function = ("f", (("x", type_(2)), ("s", type_(9, 8))), type_(3), 50_000_000)
         return self.workers.open("score", self.file, (function,), 0, 0, ())
 
+    def edit(self):
+        with open(self.file, "a") as f:
+            f.write("#\n")
+
 
 def fails(error, fn, *args):
     try:
@@ -111,6 +115,7 @@ def rows(k):
     yield "Worker.call", CALLS, lambda: (k.opened.call(0, x, 2, 5), fails(ValueError, k.opened.call, 0, x, 3, 5), fails(ValueError, k.opened.call, 1, x, 2, 5))
     yield "Worker.rows_max", CALLS, lambda: (k.opened.rows_max(0), fails(ValueError, k.opened.rows_max, 1))
     yield "Worker.status", CALLS, k.opened.status
+    yield "Worker.reload", FEW // 10, lambda: (k.edit(), k.opened.reload(), k.opened.reload())
     yield "Worker.settle", CALLS, lambda: (k.opened.settle(0), fails(TypeError, k.opened.settle, "x"))
     yield "Engine.workers", FEW // 10, lambda: (_redan.Engine().workers(k.worker, k.minor, None), fails(E, _redan.Engine().workers, "/nowhere", k.minor, None))
     e.workers(k.worker, k.minor, None)
