@@ -29,7 +29,7 @@ static const double edge_f64[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1.0000000000000002,
                                   -1e308, 1e-300, 3.5, -2.5, 2.5, 123456.789, 9007199254740993.0, 9.3e18, INFINITY, -INFINITY, NAN};
 #define N_OF(a) (sizeof(a) / sizeof *(a))
 
-static inline int64_t any_i64(void) { return below(3) ? edge_i64[below(N_OF(edge_i64))] : (int64_t)(rnd() >> below(64)) * (below(2) ? 1 : -1); }
+static inline int64_t any_i64(void) { return below(3) ? edge_i64[below(N_OF(edge_i64))] : (int64_t)((rnd() >> below(64)) * (below(2) ? 1 : UINT64_MAX)); }
 /* rare: infinities and NaN come in one of 8 draws only, so that most conditions have a value */
 static inline double any_f64(void) {
     uint32_t k = below(8) ? below(N_OF(edge_f64) - 3) : below(N_OF(edge_f64));
