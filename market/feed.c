@@ -349,7 +349,7 @@ static inline __attribute__((always_inline)) void near_ahead(struct redan_feed *
 
 /* The event with its instrument filled in; false: no live order tells. */
 static bool resolve(struct redan_feed *f, redan_mevent *e) {
-    const struct rdn_order *o = rdn_orders_find(&f->books.orders, e->order_id, 0);
+    const struct rdn_order *o = rdn_feed_named(f, e);
     if (o)
         e->instrument = o->place >> 1;
     else if (e->flags & REDAN_MF_FILTERED)

@@ -66,6 +66,10 @@ uint32_t rdn_feed_find(struct redan_feed *, uint64_t key, const char *symbol, si
 static inline uint32_t rdn_feed_all(const struct redan_feed *f, const redan_mevent *e) {
     return e->other_id && e->other_id <= f->books.n ? (uint32_t)e->other_id - 1 : f->books.n;
 }
+/* The live order of an event of REDAN_BY_ORDER; NULL: nobody knows it. */
+static inline const struct rdn_order *rdn_feed_named(const struct redan_feed *f, const redan_mevent *e) {
+    return rdn_orders_find(&f->books.orders, e->order_id, 0);
+}
 /* Short codes that the input itself gives out; a code nobody gave out is the number of an instrument. */
 void rdn_feed_locate(struct redan_feed *, uint16_t code, const char *symbol, size_t n);
 uint32_t rdn_feed_located(struct redan_feed *, uint16_t code);

@@ -184,7 +184,7 @@ static uint32_t run_of(redan_replay *r, const struct lane *l, int64_t last, int6
 /* Applies a run, and hands it out unless `out` is NULL. */
 static void apply(redan_replay *r, struct lane *l, uint32_t n, redan_replay_event *out) {
     const redan_mevent *e = l->ev + l->at;
-    const struct rdn_order *named = e->instrument == REDAN_BY_ORDER ? rdn_orders_find(&feed_of(l)->books.orders, e->order_id, 0) : NULL;
+    const struct rdn_order *named = e->instrument == REDAN_BY_ORDER ? rdn_feed_named(feed_of(l), e) : NULL;
     redan_mevent whole;
     uint8_t faults[RUN] = { 0 };
     if (named) {
