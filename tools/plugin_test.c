@@ -3,7 +3,7 @@
  * split check in a confined worker, which is what the plugin will run in; there, too, the recorded calls of tests/calls.jsonl. Says which part was left out, and why. */
 #include "tools/plugin_check.h"
 #include "plugins/parts.h"
-#include <glob.h>
+#include <ftw.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,18 +32,14 @@ static int run_quiet(char *const argv[], bool quiet) {
     return WIFEXITED(st) ? WEXITSTATUS(st) : 128;
 }
 
-/* The names that pytest looks for. Starting it to learn that there are none takes longer than all the rest. */
-static bool has_tests(const char *tests) {
-    char pattern[4300];
-    bool any = false;
-    for (int i = 0; i < 2 && !any; i++) {
-        glob_t g;
-        snprintf(pattern, sizeof pattern, "%s/%s", tests, i ? "*_test.py" : "test_*.py");
-        any = glob(pattern, 0, NULL, &g) == 0 && g.gl_pathc > 0;
-        globfree(&g);
-    }
-    return any;
+static int is_python(const char *path, const struct stat *st, int what, struct FTW *at) {
+    size_t n = strlen(path);
+    (void)st, (void)at;
+    return what == FTW_F && n > 3 && !strcmp(path + n - 3, ".py");
 }
+
+/* Which files are tests, and in which folders, pytest knows. Starting it to learn that there is no Python takes longer than all the rest. */
+static bool has_python(const char *tests) { return nftw(tests, is_python, 8, 0) == 1; }
 
 static const char *pytest(struct project *p) {
     char tests[4200];
@@ -51,7 +47,7 @@ static const char *pytest(struct project *p) {
     snprintf(tests, sizeof tests, "%.4000s/tests", p->path);
     if (stat(tests, &st) < 0 || !S_ISDIR(st.st_mode))
         return "skipped: no folder tests/";
-    if (!has_tests(tests))
+    if (!has_python(tests))
         return "skipped: no tests in tests/";
     char *const look[] = { "python3", "-c", "import pytest, redan.testing", NULL };
     if (run_quiet(look, true) != 0)

@@ -317,6 +317,16 @@ def test_the_operator_gives_the_group():
     check(plugin('test', d)[0] == 0, 'the author tests it alone')
 
 
+def test_tests_in_folders_are_looked_for():
+    """pytest goes into folders: it is not started only where there is no Python in any of them."""
+    for name, none in (('rows.csv', True), ('deep/a.txt', True), ('test_a.py', False), ('deep/er/test_a.py', False)):
+        d = project(tests_rows_csv=None)
+        (d / 'tests' / name).parent.mkdir(parents=True)
+        (d / 'tests' / name).write_text(ROWS if name == 'rows.csv' else 'def test_a():\n    assert True\n')
+        rc, out, err = plugin('test', d)
+        check(rc == 0 and ('no tests in tests/' in out) == none, f'{name}: {rc} {out}{err}')
+
+
 def test_recorded_calls():
     """`run --record` writes calls down; `plugin test` makes them again, and tells the first that answers otherwise, wherever it does."""
     d = project(tests_rows_csv=None)
